@@ -103,8 +103,10 @@ WHAT = {
     ),
     "schedules": (
         "every schedule on one GPU: time, memory, load of blocks",
-        "graphs scale repeat",
-        lambda asked: schedules.measure(_named(asked.graphs, schedules.GRAPHS), asked.repeat, asked.results),
+        "graphs scale repeat sources",
+        lambda asked: schedules.measure(
+            _named(asked.graphs, schedules.GRAPHS), asked.repeat, asked.results, asked.sources
+        ),
     ),
     "default": (
         "auto, twc and alb in turns on every row of gpu",

@@ -97,6 +97,7 @@ OWN: dict[tuple[str, str], dict] = {
         "help": "default: all of this machine; none: judge the rows that are there, and write pages",
     },
     ("papers", "repeat"): {"default": 3, "help": "timed runs of a cell (default 3)"},
+    ("schedules", "sources"): {"help": "sources of a search (default 1: the vertex of most edges)"},
     ("papers", "sources"): {"default": None, "help": "sources of a search (default: as the paper, 100 for 004)"},
 }  # fmt: skip
 """Benchmark and option → what differs."""

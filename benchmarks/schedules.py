@@ -7,8 +7,9 @@ template.
 
 from __future__ import annotations
 
+import statistics
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ from dgraph.tools.benchmarking import BFS_VARIANTS, SCHEDULES
 
 GRAPHS = ("rmat20gt", "er20", "rmat22sym", "road24M", "rmat25alb")
 WORK = {"bfs": "bfs top-down", "sssp": "sssp", "cc": "cc", "pagerank": "pagerank", "kcore": "kcore"}
+SEARCHES = {"bfs top-down": "level", "sssp": "dist"}
+"""Search → field of its distances."""
 SYMMETRIC = ("cc", "kcore")
 """Works that a directed graph is left out of."""
 
@@ -38,7 +41,7 @@ HOPELESS = 1 << 24
 """Edges of one vertex above which ``SERIAL`` schedules are skipped: a running kernel cannot be cut."""
 
 
-EMPTY: dict = {"seconds": None, "rounds": None, "imbalance": None, "cut": None}
+EMPTY: dict = {"seconds": None, "mteps": None, "rounds": None, "imbalance": None, "cut": None}
 NOT_RUN = EMPTY | {"cut": "not run: bfs was not, or was cut"}
 
 
@@ -100,11 +103,19 @@ def works(directed: bool) -> dict[str, str]:
 
 
 def cell(
-    gpu: benchmarking.Gpu, graph: benchmarking.GpuGraph, work: str, source: int, entry: Entry, repeat: int
-) -> dict:
-    """Return seconds, bytes and imbalance of one entry for one algorithm."""
+    gpu: benchmarking.Gpu, graph: benchmarking.GpuGraph, work: str, starts: Sequence[int], entry: Entry, repeat: int,
+    arcs: Callable[[np.ndarray], int],
+) -> dict:  # fmt: skip
+    """Return seconds, rate, bytes and imbalance of one entry for one algorithm; a search's from several sources.
+
+    Args:
+        gpu, graph, work, entry: what runs.
+        starts: sources; seconds and rates of a search are means over them.
+        repeat: timed runs from the first source; the others have one each.
+        arcs: distances → arcs that leave reached vertices.
+    """
     row = dict(EMPTY)
-    times: list[float] = []
+    source, times, rates = starts[0], list[float](), list[float]()
     try:
         machine = entry.machine(graph, work, source)
         row["bytes"] = machine.bytes
@@ -113,7 +124,15 @@ def cell(
         while len(times) <= repeat and sum(times) < LONG:  # the first run loads kernels; it counts only if it is long
             machine = entry.machine(graph, work, source)
             times.append(solve(gpu, machine))
-        row |= {"seconds": min(times[1:] or times), "rounds": machine.rounds}
+        pace = [min(times[1:] or times)]
+        row["rounds"] = machine.rounds
+        for start in starts if work in SEARCHES else ():
+            if start != source:
+                machine = entry.machine(graph, work, start)
+                pace.append(solve(gpu, machine))
+            rates.append(arcs(machine.fields()[SEARCHES[work]]) / pace[-1])
+        row |= {"seconds": statistics.mean(pace), "sources": len(pace)}
+        row["mteps"] = statistics.mean(rates) / 1e6 if rates else None
         machine = entry.machine(graph, work, source, record=True)
         solve(gpu, machine, most=RECORDED)
         if queues := machine.queues():
@@ -139,20 +158,33 @@ def lines(schedule: str) -> int | None:
     return sum(bool(line.strip()) and not line.strip().startswith("//") for line in text.splitlines())
 
 
-def measure(graphs: list[str], repeat: int, folder: Path) -> None:
-    """Run everything and write ``schedules-GRAPH.json`` and ``schedules-GRAPH.md`` for every graph."""
+def measure(graphs: list[str], repeat: int, folder: Path, sources: int = 1) -> None:
+    """Run everything and write ``schedules-GRAPH.json`` and ``schedules-GRAPH.md`` for every graph.
+
+    Args:
+        graphs: of ``GRAPHS``.
+        repeat: timed runs.
+        folder: of the files.
+        sources: of a search: the vertex of most edges, and random ones that have edges.
+    """
     gpu = benchmarking.Gpu()
     where = record.circumstances(("cupy-cuda13x",)) | {"gpu": gpu.name}
     for name in graphs:
         drawn = anchors.graph(name)
         graph = benchmarking.GpuGraph(gpu, *drawn.rows, drawn.directed)
-        source = anchors.sources(drawn, 1)[0]
+        starts, degree = anchors.sources(drawn, sources), gpu.device.get(drawn.rows[0][1:] - drawn.rows[0][:-1])
+
+        def arcs(distances: np.ndarray, degree=degree) -> int:
+            return int(degree[distances < np.iinfo(distances.dtype).max].sum())
+
         rows: list[dict] = []
         for short, work in works(drawn.directed).items():
             for entry in [*ENTRIES, *(VARIED if short == "bfs" else ())]:
                 row = {"graph": name, "work": short, "schedule": entry.name, "lines": lines(entry.schedule)}
                 cut = [earlier for earlier in rows if earlier["schedule"] == entry.name and earlier["cut"]]
-                row |= NOT_RUN | {"bytes": cut[0]["bytes"]} if cut else cell(gpu, graph, work, source, entry, repeat)
+                row |= (
+                    NOT_RUN | {"bytes": cut[0]["bytes"]} if cut else cell(gpu, graph, work, starts, entry, repeat, arcs)
+                )
                 rows.append(row)
                 print(*row.values(), flush=True)
             record.write(folder, f"schedules-{name}", {"circumstances": where, "rows": rows}, table(rows))
@@ -172,14 +204,15 @@ def table(rows: list[dict]) -> str:
         text += [
             f"**{graph}, {work}**{told}",
             "",
-            "| schedule | ms | MiB | max/mean edges a block | lines |",
-            "|-|-|-|-|-|",
+            "| schedule | ms | million edges/s | MiB | max/mean edges a block | lines |",
+            "|-|-|-|-|-|-|",
         ]
         for row in mine:
             ms = f"{1000 * row['seconds']:,.2f}" if row["seconds"] else row["cut"]
             even = f"{row['imbalance']:,.2f}" if row["imbalance"] else "–"
             mib = f"{row['bytes'] / 2**20:,.0f}"
-            text.append(f"| {row['schedule']} | {ms} | {mib} | {even} | {row['lines'] or '–'} |")
+            rate = f"{row['mteps']:,.0f}" if row.get("mteps") else "–"
+            text.append(f"| {row['schedule']} | {ms} | {rate} | {mib} | {even} | {row['lines'] or '–'} |")
         queues = [row["queues"] for row in mine if "queues" in row]
         text += ["", *(_told(of) for of in queues), *[""] * len(queues)]
     return "\n".join(text)

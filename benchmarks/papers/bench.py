@@ -79,12 +79,14 @@ WORKS: dict[str, dict[str, Any]] = {
     "cc": {"variant": "label-propagation"},
     "pagerank": {"tol": 0.0, "max_iter": 20},
     "kcore": {"k": 16},
+    "kcore, pull": {"k": 16},
     "color": {},
     "mapping": {"variant": "label-propagation"},
 }
 """Work → parameters. sssp keeps a worklist as the papers do; ``mapping`` is one round that visits all edges."""
 
-SEARCHES, UNDIRECTED, PUSHED = ("bfs", "sssp"), ("cc", "kcore", "color", "mapping"), ("bfs", "sssp", "cc", "mapping")
+SEARCHES, PUSHED, PULLED = ("bfs", "sssp"), ("bfs", "sssp", "cc", "mapping"), ("kcore, pull",)
+UNDIRECTED = ("cc", "kcore", "kcore, pull", "color", "mapping")
 
 
 class Cut(Exception):
@@ -199,6 +201,21 @@ class Bench:
         (rank,) = calls.once(start).report["ranks"]
         return {"n": graph.n, "arcs": graph.arcs, "mib": rank["gpu_memory"]["peak_bytes"] / 2**20}
 
+    def transfers(self, shape: Shape, work: str, system: System) -> Row:
+        """Return ``ms`` of a run, ``copied_ms`` of copies of rows and result, and ``share``: their percent of both."""
+        graph = self.graph(shape, work in UNDIRECTED, on_host=True)
+        assert self._gpu is not None, "transfers go to a GPU"
+        calls, device = _Calls(self, graph, work, system, {}), self._gpu.device
+        row = calls.times(self.starts(graph, 1)) | {"n": graph.n, "arcs": graph.arcs}
+        seconds = []
+        for _ in range(1 + self.repeat):  # the first one allocates
+            began = time.perf_counter()
+            rows = [device.put(part) for part in (graph.block.offsets, graph.block.targets)]
+            device.get(rows[0][: graph.n].astype(np.int32))
+            seconds.append(time.perf_counter() - began)
+        copied = 1e3 * statistics.median(seconds[1:])
+        return row | {"copied_ms": copied, "share": 100 * copied / (copied + row["ms"])}
+
     def device(self, schedule: str, record: str | None) -> Any:
         """Return the device of a run, on which graphs stay."""
         return "cpu" if self._gpu is None else self._gpu.backend(schedule, record)
@@ -213,14 +230,15 @@ class _Calls:
     ):  # fmt: skip
         self.bench, self.graph, self.work, self.system = bench, graph, work, system
         self.parameters = WORKS[work] | parameters | system.parameters
-        self.name, self.rounds = ("cc", 1) if work == "mapping" else (work, rounds)
+        self.name, self.rounds = ("cc", 1) if work == "mapping" else (work.partition(",")[0], rounds)
 
     def once(self, source: int, record: str | None = None) -> dgraph.Result:
         parameters = dict(self.parameters)
         if self.work in SEARCHES:
             parameters["source"] = source
         pushed = self.work in PUSHED and "variant" not in self.system.parameters
-        options = dgraph.Options(direction="push" if pushed else "auto", max_rounds=self.rounds)
+        direction = "push" if pushed else "pull" if self.work in PULLED else "auto"
+        options = dgraph.Options(direction=direction, max_rounds=self.rounds)
         placed = self.graph.on(device=self.bench.device(self.system.schedule, record))
         limit = Limit(LONGEST[self.bench.scale])
         with warnings.catch_warnings():
@@ -297,9 +315,14 @@ def _edges(graph: dgraph.Graph, result: dgraph.Result) -> int:
     return int(np.diff(graph.block.offsets)[reached].sum())
 
 
-def _emulator() -> Any:
-    """Return an emulated GPU; it lies with the tests."""
+def import_from_tests() -> None:
+    """Let modules of the tests be imported: the emulated GPU, and models of the papers."""
     sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "support"))
+
+
+def _emulator() -> Any:
+    """Return an emulated GPU."""
+    import_from_tests()
     from emulated import Device
 
     return Device(BLOCKS, seed=1)

@@ -27,6 +27,9 @@ FIGURES: dict[str, list[Figure]] = {
 CLAIMS: dict[str, list[Claim]] = {
     "000": p000.CLAIMS, "001": p001.CLAIMS, "002": p002.CLAIMS, "003": p003.CLAIMS, "004": p004.CLAIMS,
 }  # fmt: skip
+OMITTED = {
+    "000": p000.OMITTED, "001": p001.OMITTED, "002": p002.OMITTED, "003": p003.OMITTED, "004": p004.OMITTED,
+}  # fmt: skip
 KEY = ("figure", "graph", "spec", "work", "system", "threshold", "ranks", "backend", "scale")
 """Fields that identify a row."""
 
@@ -66,7 +69,7 @@ def measure(
     for paper in papers:
         document = Kept(folder, paper, None).document
         if docs is not None and document["rows"]:
-            pages.write(paper, FIGURES[paper], CLAIMS[paper], document, folder, docs)
+            pages.write(paper, FIGURES[paper], CLAIMS[paper], OMITTED[paper], document, folder, docs)
         for claim in CLAIMS[paper]:
             if not names or claim.figure in names:
                 words = filter(None, verdict(claim, Rows(document["rows"])))

@@ -55,6 +55,7 @@ PATHS = [
     System("sequential Dijkstra", sequential="Dijkstra"),
     *(System(name, parameters={"variant": name}) for name in (
         "h-bf", "bellman-ford", "bellman-ford-topology", "workfront", "near-far", "bucketing", "delta-stepping")),
+    System("h-bf, grids for hubs", "dynamic_parallelism", {"variant": "h-bf"}),
 ]  # fmt: skip
 MAPPED = {
     "F12": ("regular", Shape("smallworld:{s},k=2,p=0.05", (512, 8192, 1 << 20, 1 << 22), None, "not named")),
@@ -136,7 +137,7 @@ def _all_pairs(bench: Bench) -> Iterator[Cell]:
             began = time.perf_counter()
             result = dgraph.apsp(placed, variant=variant, **options)
             seconds.append(time.perf_counter() - began)
-            if seconds[-1] > LONG:
+            if seconds[-1] > LONG and result.report["ranks"][0]["seconds"]["compile"] < 0.01 * seconds[-1]:
                 break
         distances = result.matrix.here
         total = float(distances.sum(where=np.isfinite(distances)))
@@ -201,6 +202,13 @@ def _first(rows: Rows, figure: str, graph: str, work: str, systems: list[System]
     return times[winner] <= within * times[best], f"{graph}: {best} {times[best]:.3g} ms, {winner} {times[winner]:.3g}"
 
 
+def _h_bf(rows: Rows, graph: str) -> tuple[bool, str]:
+    """Test the faster form of H-BF, without and with dynamic parallelism."""
+    times = _times(rows, "F7", graph, "sssp", PATHS[2:])
+    forms = [name for name in times if name.startswith("h-bf")]
+    return _first(rows, "F7", graph, "sssp", PATHS[2:], min(forms, key=times.__getitem__, default="h-bf"))
+
+
 def _over_dijkstra(rows: Rows, graph: str, least: float, most: float = float("inf")) -> tuple[bool, str]:
     times = [rows.ms("F7", graph, "sssp", name) for name in ("sequential Dijkstra", "h-bf")]
     return ratio(f"{graph} Dijkstra / h-bf", *times, least, most)
@@ -260,14 +268,24 @@ def _second(rows: Rows) -> tuple[bool, str]:
     return order[1] == "multi-phase", f"order {', '.join(order[:3])}; median {statistics.median(times.values()):.3g} ms"
 
 
-PARALLEL = PATHS[2:]
+OMITTED = (
+    "Allocation of output places by a prefix scan (Merrill) and queues of blocks (Luo): a warp stages 64 vertices and "
+    "reserves 32 places by an atomic. Edges and culled candidates are the same; no claim compares allocations.",
+    "Switches of BFS-4K for coalescing and the shuffle scan: lists of all schedules have both, by ballots of a warp; "
+    "no figure varies them.",
+    "H-BF on floats: its 64-bit word has an integer distance and a round.",
+    "The register stage of multi-phase: owners go to shared memory at once. Edges by thread are those of the model.",
+    "Figure 6: the text does not have the edges of its graph.",
+)
+"""What the paper has and no row here, with the reason."""
 CLAIMS = [
     Claim("T2", "edge parallelism visits O(E D) edges, queues O(V + E)", _works),
     Claim("F5", "BFS-4K is the fastest on every graph",
           lambda rows: all_of(*(_first(rows, "F5", g, "bfs", SEARCHES, "BFS-4K") for g in GRAPHS)),
-          lambda rows: rows.each_round("F5", "asia.osm", "bfs", "BFS-4K", "virtual warps")),
+          lambda rows: "roads have few edges a round, and a round is a launch: "
+          + rows.each_round("F5", "asia.osm", "bfs", "BFS-4K", "virtual warps")),
     Claim("F7", "H-BF is the fastest parallel SSSP on every graph",
-          lambda rows: all_of(*(_first(rows, "F7", g, "sssp", PARALLEL, "h-bf") for g in GRAPHS)),
+          lambda rows: all_of(*(_h_bf(rows, g) for g in GRAPHS)),
           lambda rows: rows.each_round("F7", "asia.osm", "sssp", "h-bf", "bellman-ford", "delta-stepping")
           + "; the last two run their rounds in one launch"),
     Claim("F7", "H-BF is faster than Dijkstra on asia.osm", lambda rows: _over_dijkstra(rows, "asia.osm", 1.0)),
@@ -295,11 +313,12 @@ CLAIMS = [
     Claim("F15", "kron: CTA + Warp + Scan is the fastest, multi-phase comparable",
           lambda rows: all_of(_mapped("F15", "CTA + Warp + Scan", 1.0, rows),
                               _technique(rows, "F15", "multi-phase", "CTA + Warp + Scan", 0.5, 1.5)),
-          lambda rows: rows.split("F15", "kron_g500-logn20", "mapping", "CTA + Warp + Scan", "multi-phase")),
+          lambda rows: "a block walks a hub alone: "
+          + rows.split("F15", "kron_g500-logn20", "mapping", "CTA + Warp + Scan", "multi-phase")),
     Claim("F15", "techniques are faster without dynamic parallelism",
           lambda rows: all_of(*(_technique(rows, f, "dynamic virtual warps + dynamic parallelism",
                                            "dynamic virtual warps") for f in MAPPED)),
-          lambda rows: rows.split(
+          lambda rows: "a row of a million edges needs its grid: " + rows.split(
               "F14", "circuit5M", "mapping", "dynamic virtual warps", "dynamic virtual warps + dynamic parallelism")),
     Claim("F12", "direct and block search are much slower than the others (left out of the figures)",
           lambda rows: all_of(*(_technique(rows, f, s, "two-phase", 1.5)

@@ -27,8 +27,8 @@ are milliseconds unless they say otherwise; under *why not*, of kernels that wal
 
 
 def write(
-    paper: str, figures: Sequence[Figure], claims: Sequence[Claim], document: Mapping[str, Any], results: Path,
-    docs: Path,
+    paper: str, figures: Sequence[Figure], claims: Sequence[Claim], left_out: Sequence[str],
+    document: Mapping[str, Any], results: Path, docs: Path,
 ) -> None:  # fmt: skip
     """Write the page of a paper, and the pictures ``results/papers-PAPER-FIGURE.svg``."""
     docs.mkdir(parents=True, exist_ok=True)
@@ -43,7 +43,7 @@ def write(
     text += ["|figure|claim|verdict|numbers|why not|", "|-|-|-|-|-|"]
     for claim, (word, numbers, why) in zip(claims, verdicts, strict=True):
         text.append(f"|{claim.figure}|{claim.text}|**{word}**|{_short(numbers)}|{why}|")
-    text += ["", "## Figures", ""]
+    text += ["", "## Left out", "", *(f"- {line}" for line in left_out), "", "## Figures", ""]
     for figure in figures:
         mine = rows.of(figure.name)
         if not mine:

@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dgraph.cli.arguments import flag, program
 from dgraph.cli.commands import Task, command_parser, show_warnings
 from dgraph.cli.option_groups import add_load_options
@@ -19,11 +21,14 @@ from dgraph.graph.load_options import load_options
 
 if TYPE_CHECKING:
     from dgraph.algorithms import Algorithm
+    from dgraph.graph.stored_graph import Graph
 
 DIRECTIONS = {"pagerank": "pull"}
 """Default direction by algorithm; the others push.   [002, section 5]"""
 
 ALGORITHM, REPEAT, LIMIT = "bfs", 3, 5.0
+DRAW = 7
+"""Seed of the sources that are drawn."""
 WRONG = 1
 
 EXAMPLES = """\
@@ -31,6 +36,7 @@ examples:
   python -m dgraph balance rmat:20 --algorithm sssp --weights 1..255
   python -m dgraph balance rmat-alb:22 --schedule twc,alb,lb --svg load.svg
   python -m dgraph balance rmat-alb:22 --schedule alb,threshold=sweep
+  python -m dgraph balance uniform:21,symmetric --schedule expand_gather,expand_balanced,expand_hybrid --sources 100
   python -m dgraph balance rmat:16 --algorithm color --variant hybrid,scan=each --schedule vertex,steal,stealing=off
   python -m dgraph balance rmat-alb:22 --schedule lb,distribution=cyclic,lb,distribution=blocked,twc
 
@@ -48,6 +54,9 @@ def task(words: Sequence[str]) -> Task:
     )
     parser.add_argument(
         "--source", type=int, metavar="ID", help="start vertex (default: the vertex with most out-edges)"
+    )
+    parser.add_argument(
+        "--sources", type=int, metavar="N", help="time a search from N random vertices with edges, and their mean rate"
     )
     parser.add_argument(
         "--schedule",
@@ -101,6 +110,27 @@ def gpu():
     return backend("cuda")
 
 
+def _starts(algorithm: type[Algorithm], graph: Graph, args: dict[str, Any]) -> list[int | str]:
+    """Return the start vertices of an algorithm: the hub, the one that is named, or random ones that have edges.
+
+    Raises:
+        UsageError: ``--sources`` beside ``--source``, below 1, or for an algorithm that has no source.
+    """
+    if "sources" in args:
+        if not algorithm.needs_source:
+            raise UsageError(f"--sources: {algorithm.name} starts from no vertex; leave it out")
+        if "source" in args:
+            raise UsageError("--sources draws vertices, and --source names one; leave one of them out")
+        linked = np.flatnonzero(np.diff(graph.block.offsets))
+        if not 1 <= args["sources"] <= linked.size:
+            raise UsageError(
+                f"--sources {args['sources']}: the graph has {linked.size:,} vertices with edges; give 1 to that"
+            )
+        drawn = np.random.default_rng(DRAW).choice(linked, args["sources"], replace=False)
+        return graph.vertices()[drawn].tolist()
+    return [args.get("source", graph.hub())] if algorithm.needs_source else []
+
+
 def _do(comm: Comm, args: dict[str, Any], words: Sequence[str]) -> int:
     if comm.size > 1:
         raise UsageError(
@@ -137,7 +167,8 @@ def _compare(comm: Comm, args: dict[str, Any], words: Sequence[str]) -> int:
         graph = graph.undirected()
     graph = algorithm.edge_rule.applied(graph, arcs=False)
     compared = balance.candidates(schedules, graph.block.facts.largest_degree)
-    parameters: dict[str, Any] = {"source": args.get("source", graph.hub())} if algorithm.needs_source else {}
+    starts = _starts(algorithm, graph, args)
+    parameters: dict[str, Any] = {"source": starts[0]} if starts else {}
     if "return_predecessors" in algorithm.parameters:
         parameters["return_predecessors"] = False
     parameters |= chosen
@@ -154,13 +185,14 @@ def _compare(comm: Comm, args: dict[str, Any], words: Sequence[str]) -> int:
             f"{graph.n:,} vertices, {graph.m:,} edges, largest degree {graph.block.facts.largest_degree:,}",
             f"{backend.reason}; {direction}; "
             + ", ".join(f"{key} {value}" for key, value in (parameters | limited).items()),
-            f"median of {repeat} runs each, cut after {args.get('limit', LIMIT):g} s",
+            f"median of {repeat} runs each, cut after {args.get('limit', LIMIT):g} s"
+            + f"; mean of {len(starts)} sources" * (len(starts) > 1),
         ],
     }
     show = (lambda text: None) if "quiet" in args else lambda text: print(text, file=sys.stderr, flush=True)
     cells = balance.measure(
         backend, name, graph, compared, options=options, repeat=repeat, limit=args.get("limit", LIMIT),
-        parameters=parameters, announce=show,
+        parameters=parameters, announce=show, sources=starts,
     )  # fmt: skip
     print(about["title"], *(f"  {line}" for line in about["facts"]), "", balance.table(cells), sep="\n")
     if len(cells) <= 2:

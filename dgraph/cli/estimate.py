@@ -31,6 +31,7 @@ examples:
   python -m dgraph estimate sssp rmat:27 -n 8 --weights 1..255 --memory 64GiB
   python -m dgraph estimate all 24e6,58e6 -n 1,2,4 --policy metis --undirected
   python -m dgraph estimate pagerank rmat:28 -n 4 --gpu-memory 139GiB
+  python -m dgraph estimate sssp rmat:24,edge_factor=20 --direction push --schedule edge --gpu-memory 4.66GB
 
 Programs that are not compiled yet are compiled, which takes some seconds. Mirrors of R-MAT graphs are computed from its
 probabilities; other graphs count as uniformly random, and most of them have fewer mirrors.
@@ -50,7 +51,8 @@ def task(words: Sequence[str]) -> Task:
         "--build", choices=BUILDS, help="device: count the memory of construction on GPUs (default host)"
     )
     parser.add_argument("--direction", choices=Options.DIRECTIONS, help="as for a run; push needs no in-edges")
-    parser.add_argument("--variant", metavar="NAME", help="as for a run of bfs or kcore")
+    parser.add_argument("--variant", metavar="NAME", help="as for a run of bfs, kcore or sssp")
+    parser.add_argument("--schedule", metavar="NAME[,option=value...]", help="of a GPU, as for a run (default auto)")
     parser.add_argument(
         "--no-return-predecessors",
         **flag(False, "return_predecessors"),
@@ -127,7 +129,7 @@ def _plans(
         yield estimate(
             name, shape, ranks, policy, parameters=parameters, undirected=algorithm.undirected,
             direction=args.get("direction", "auto"), gpu_memory=args.get("gpu_memory"),
-            drawn=args.get("build") == DEVICE,
+            drawn=args.get("build") == DEVICE, schedule=args.get("schedule", "auto"),
         )  # fmt: skip
 
 

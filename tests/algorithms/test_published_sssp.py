@@ -112,6 +112,18 @@ def test_a_gpu_runs_the_same_rounds(variant):
     agrees(variant, "hubs", backend=emulated.backend(), allow_gpu_sharing=True)
 
 
+@emulated.needs_compiler
+@pytest.mark.mpi_skip
+def test_h_bf_gives_hubs_grids_of_their_own():
+    """Check 001's H-BF with dynamic parallelism: the same rounds and relaxations, and hubs by a second kernel."""
+    kernels = emulated.backend(schedule="dynamic_parallelism", grid_threshold=20, record=True)
+    agrees("h-bf", "hubs", backend=kernels)
+    report = flat_run("sssp", loaded("hubs"), source=0, variant="h-bf", backend=kernels).report
+    assert "dynamic_parallelism" in {row["schedule"] for row in report["rounds"]["kept"]}
+    by_block = [row["by_block"] for row in report["ranks"][0]["load"]["rounds"]]
+    assert sum(sum(blocks.get("edges_huge", [])) for blocks in by_block) > 0
+
+
 @on_devices(gpu=False)
 @pytest.mark.mpi_skip
 @pytest.mark.parametrize("mutant", [None, ("if (p.p0 < (i64)c.c0) env.f_best[v] = (i64)(p.p0);", ";")])

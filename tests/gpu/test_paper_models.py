@@ -210,6 +210,52 @@ def test_each_model_differs_from_each_other():
             )
 
 
+COUNTED = 1 << 16
+"""Counted in the record of edges by thread for each step of a search."""
+
+STEP = "if (start(middle) <= edge) low = middle;"
+COUNTING = f"if (RECORD) env.record[blockIdx.x * (u64)BLOCK + threadIdx.x] += {COUNTED};"
+
+
+def steps_differ(distribution, step=COUNTING):
+    """Return True if the steps of searches in some round of lb, by thread, are not those of the model."""
+    for rows in GRAPHS.values():
+        device = device_of("emulated", BLOCKS, (STEP, f"{step} {STEP}"))
+        machine = started(device, rows, Levels(source=0), f"lb,distribution={distribution}", record=True)
+        degree, before = [len(row) for row in rows], np.zeros(BLOCKS * THREADS, np.int64)
+        grid = Grid(machine.kernels.grid("lb:push", fused=True), THREADS)
+        while not machine.done:
+            worklist = machine.frontier().tolist()
+            machine.fused(1)
+            counted = device.get(machine.arrays.record)[: grid.all].astype(np.int64)
+            steps, before = (counted - before) // COUNTED, counted
+            if steps.tolist() != paper_002.searches(degree, worklist, grid, distribution == "blocked")[0]:
+                return True
+    return False
+
+
+@pytest.mark.parametrize("distribution", ["cyclic", "blocked"])
+def test_searches_take_the_steps_of_the_model(distribution):
+    assert not steps_differ(distribution)
+
+
+def test_a_search_of_the_whole_list_takes_other_steps():
+    whole = f"{COUNTING} if (low == 1) {COUNTING[COUNTING.index('env') :]}"
+    assert not in_a_child(lambda: not steps_differ("cyclic", whole))
+
+
+def test_lanes_of_a_warp_follow_few_paths_where_vertices_are_as_wide_as_a_warp():
+    """Check section 4.2 as printed: two paths if cyclic. From the vertex before they have two starts: three paths."""
+    degree, work = [32 + 7 * i for i in range(40)], list(range(40))
+    printed, ours = (
+        [paper_002.searches(degree, work, Grid(2, 64), blocked, form)[1] for blocked in (False, True)]
+        for form in (True, False)
+    )
+    assert max(printed[0]) == 2 < max(printed[1])
+    assert sum(ours[0]) < sum(printed[0]) < sum(printed[1])
+    assert max(ours[0]) == 3
+
+
 class InOrder(Device):
     """Emulated GPU whose threads run one after the other, up to warp operations and barriers."""
 

@@ -15,11 +15,12 @@ import numpy as np
 import pytest
 from children import ROOT
 from devices import device_of, on_devices
+from emulated import Device, needs_compiler
 from flat_run import flat_run
 
 import dgraph
 from benchmarks import __main__ as command
-from benchmarks import anchors, resizing
+from benchmarks import anchors, resizing, schedules
 from dgraph.errors import UsageError
 from dgraph.tools import benchmarking
 
@@ -168,3 +169,20 @@ def test_a_part_is_built_as_by_a_call():
     graph = dgraph.Graph.load("grid:8x8")
     part = benchmarking.build_part(graph, "oec")
     assert (part.masters, part.out.arcs) == (graph.n, graph.arcs)
+
+
+@needs_compiler
+def test_schedules_rates_are_means_over_sources(monkeypatch):
+    """Check a path of two arcs and one of six, beside plain counts, where every run takes half a second."""
+    rounds = schedules.solve
+    monkeypatch.setattr(schedules, "solve", lambda *args, **limit: rounds(*args, **limit) * 0 + 0.5)
+    offsets, targets = np.array([0, 1, 2, 3, 5, 7, 8]), np.array([1, 0, 3, 2, 4, 3, 5, 4], np.int32)
+    graph = benchmarking.GpuGraph(benchmarking.Gpu(device=Device(2, seed=1)), offsets, targets, None, False)
+    degree = np.diff(offsets)
+
+    def arcs(distances):
+        return degree[distances < 9].sum()
+
+    row = schedules.cell(graph.gpu, graph, "bfs top-down", [3, 0, 5], schedules.Entry("lb"), 1, arcs)
+    assert (row["seconds"], row["sources"], row["cut"]) == (0.5, 3, None)
+    assert row["mteps"] * 1e6 == pytest.approx((6 + 2 + 6) / 3 / 0.5)

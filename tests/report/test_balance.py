@@ -1,6 +1,7 @@
 """Comparison of schedules: candidates, table, page, and the command on an emulated GPU."""
 
 import json
+import sys
 import xml.etree.ElementTree as ET
 from collections import Counter
 
@@ -17,7 +18,7 @@ from dgraph.tools import balance
 from dgraph.tools.balance.balance_page import page
 from dgraph.tools.balance.balance_table import ranks
 from dgraph.tools.balance.candidates import Candidate, candidates
-from dgraph.tools.balance.measure import Cell, Cut, RoundLimit, _compare
+from dgraph.tools.balance.measure import Cell, Cut, RoundLimit, _compare, _spent
 
 pytestmark = pytest.mark.mpi_skip
 
@@ -166,6 +167,45 @@ def test_the_command(monkeypatch, capsys, tmp_path):
     assert (tmp_path / "told.html").read_text().startswith("<!doctype html>")
 
 
+@needs_compiler
+def test_rates_are_those_of_all_sources(monkeypatch, capsys, tmp_path):
+    """Count the arcs of a search from a short path, and of one from a longer path, in plain Python."""
+    monkeypatch.setattr("dgraph.cli.balance.gpu", backend)
+    monkeypatch.setattr(sys.modules[Cell.__module__], "_spent", timed(0.5))
+    (tmp_path / "paths.txt").write_text("10 11\n2 3\n3 4\n4 5\n")
+    words = ["balance", str(tmp_path / "paths.txt"), "--undirected", "--schedule", "lb", "--repeat", "2", "-q"]
+
+    def measured(*more):
+        assert main([*words, *more, "--json", str(tmp_path / "rates.json")]) == 0
+        (row,) = json.loads((tmp_path / "rates.json").read_text())["rows"]
+        return row["seconds"], row["rate"]
+
+    assert measured("--sources", "6") == (0.5, pytest.approx((2 * 2 + 4 * 6) / 6 / 0.5))
+    assert "; mean of 6 sources" in capsys.readouterr()[0]
+    assert measured("--source", "10") == (0.5, 2 / 0.5)
+    assert measured("--sources", "6", "--ids", "string") == (0.5, pytest.approx((2 * 2 + 4 * 6) / 6 / 0.5))
+
+
+def timed(seconds):
+    """Return ``_spent`` with one time for every run."""
+    return lambda result: (seconds, _spent(result)[1])
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--sources", "2", "--source", "0"], "--sources draws vertices"),
+        (["--sources", "9"], "give 1 to 4, the vertices that have edges"),
+        (["--sources", "2", "--algorithm", "cc"], "cc starts from no vertex"),
+    ],
+)
+@needs_compiler
+def test_sources_that_cannot_be(monkeypatch, capsys, words, why):
+    monkeypatch.setattr("dgraph.cli.balance.gpu", backend)
+    assert main(["balance", "path:4", "--schedule", "lb", "-q", *words]) == 2
+    assert why in capsys.readouterr().err
+
+
 @pytest.mark.exhaustive
 @needs_compiler
 @pytest.mark.parametrize("name", ["pagerank", "cc"])
@@ -207,8 +247,6 @@ def test_variants_that_cannot_be(capsys, algorithm, variant, told):
 
 
 def test_without_a_gpu_it_says_what_is_needed(monkeypatch, capsys):
-    import sys
-
     monkeypatch.setitem(sys.modules, "cupy", None)
     assert main(["balance", "path:5"]) == 2
     assert "the GPU backend needs CuPy" in capsys.readouterr().err
@@ -232,8 +270,6 @@ def test_pictures(kind, tmp_path):
 
 
 def test_pictures_without_matplotlib(monkeypatch, capsys, tmp_path):
-    import sys
-
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert main(["balance", "path:5", "--svg", str(tmp_path / "a.svg")]) == 2
     assert "pip install 'dgraph-analytics[plots]'" in capsys.readouterr().err

@@ -340,6 +340,23 @@ def test_variants_take_of_a_gpu_what_their_own_arrays_take(name, variant):
     assert (other.gpu.graph, other.load, other.build) == (plain.gpu.graph, plain.load, plain.build)
 
 
+def test_schedules_take_of_a_gpu_what_their_lists_take(capsys):
+    """Check words of 000: a list of edges takes two for each, sweeps two for each vertex, children six."""
+    shape = shape_of("rmat:16,edge_factor=20", weights="1..100")
+    options = {"parameters": {"source": 0, "variant": "bellman-ford"}, "direction": "push"}
+    schedules = ("vertex", "edge", "hierarchical", "split,mdt=50", "workload")
+    base, edge, sweeps, children, runs = (estimate("sssp", shape, 1, **options, schedule=s).gpu for s in schedules)
+    words = [(one.state - base.state) / 4 for one in (edge, sweeps, children, runs)]
+    assert words[0] == pytest.approx(2 * shape.edges, rel=0.01)
+    assert words[1] == pytest.approx(2 * shape.n, rel=0.01)
+    assert words[2] == pytest.approx(2 * shape.n + 6 * shape.edges / 50, rel=0.01)
+    assert 0 < words[3] < 1 << 19
+    assert {one.graph for one in (edge, sweeps, children, runs)} == {base.graph}
+    words = ["estimate", "sssp", "rmat:24,edge_factor=20", "--direction", "push", "--gpu-memory", "4.66e9", "-q"]
+    assert [main([*words, "--schedule", name]) for name in ("hierarchical", "edge", "edgy")] == [0, 1, 2]
+    assert "unknown schedule 'edgy'" in capsys.readouterr().err
+
+
 def test_a_variant_that_is_not_known_is_refused():
     names = "known are auto, estimates, peeling, shells"
     with pytest.raises(UsageError, match=f"unknown variant of kcore 'twice': {names}"):

@@ -60,11 +60,14 @@ class Elimination:
         n, put = rows.n, kernel.put
         matrix[...] = np.inf
         weight = np.ones(len(rows.sources)) if rows.costs is None else rows.costs
-        key = np.concatenate([(rows.sources - rows.first) * n + rows.targets, _diagonal(rows)])
-        weight = np.concatenate([weight, np.zeros(rows.stop - rows.first)])
-        order = np.lexsort((weight, key))
-        least = order[np.concatenate([[True], np.diff(key[order]) > 0])] if len(order) else order
-        matrix.reshape(-1)[put(key[least])] = put(weight[least].astype(matrix.dtype))
+        key = (rows.sources - rows.first) * n + rows.targets
+        order = np.argsort(key, kind="stable")  # rows that are sorted already cost one pass
+        key, weight = key[order], weight[order]
+        heads = np.flatnonzero(np.concatenate([[True], np.diff(key) > 0])[: len(key)])
+        cells, diagonal = matrix.reshape(-1), put(_diagonal(rows))
+        if len(key):
+            cells[put(key[heads])] = put(np.minimum.reduceat(weight, heads).astype(matrix.dtype))
+        cells[diagonal] = cells[diagonal].clip(max=0)
 
     def run(
         self, variant: str, block: int, parts: np.ndarray | None = None, inner: bool = False, half: bool = False

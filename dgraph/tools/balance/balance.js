@@ -74,9 +74,10 @@ const nodes = [make("h1", {}, data.title), make("code", {}, `${data.command}  ·
     `${row.label}: ${row.right ? row.told : "its answer is not that of the first"}`))),
   section("Time", "Time of the rounds: kernels that visit edges, other kernels, and the host's remainder. Bars with … are truncated.", legend(
     parts, partHues), stacked(ran, parts, partHues, seconds)),
-  section("Figures", data.note, table(["schedule", "time", "kernel", "others", "host", "rounds", "memory", "block",
+  section("Figures", data.note, table(["schedule", "time", "M/s", "kernel", "others", "host", "rounds", "memory", "block",
       "warp", "thread", "lines"],
-    data.rows.map(row => row.seconds === null ? [row.label, ...Array(10).fill("–")] : [row.label, seconds(row.seconds),
+    data.rows.map(row => row.seconds === null ? [row.label, ...Array(11).fill("–")] : [row.label, seconds(row.seconds),
+      row.rate === null ? "–" : figure(row.rate / 1e6),
       seconds(row.kernel), seconds(row.others), seconds(row.host), count(row.rounds), bytes(row.memory), ...["block",
         "warp", "thread"
       ].map(unit => shade(row.spread && row.spread[unit].ratio)), row.lines === null ? "–" : String(row.lines)

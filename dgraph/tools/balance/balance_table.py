@@ -14,24 +14,27 @@ SHOWN = 12
 """Rounds listed per schedule: the first, and those with the largest maximum of edges per thread block."""
 
 NOTE = """\
-ms: milliseconds of the rounds (median, without loading and compiling); kernel: in kernels that visit edges; others: in
+ms: milliseconds of the rounds (median, without loading and compiling; of several sources their mean); M/s: million arcs
+of reached vertices a second; kernel: in kernels that visit edges; others: in
 other kernels; host: the remainder. memory: peak on the GPU, with the graph. block, warp, thread: maximum ÷ mean edges
 over all rounds. lines: of the schedule's template. ranks: by time, memory and lines, 1 is best"""
 
 
 def table(cells: Sequence[Cell]) -> str:
     """Format one line per schedule."""
-    head = ["schedule", "ms", "kernel", "others", "host", "rounds", "memory", *UNITS, "lines", "ranks"]
+    head = ["schedule", "ms", "M/s", "kernel", "others", "host", "rounds", "memory", *UNITS, "lines", "ranks"]
     lines: list[list[str] | None] = [head, None]
     for cell, places in zip(cells, ranks(cells), strict=True):
         if cell.seconds is None:
-            lines.append([cell.candidate.label, "-", *["-"] * 9, "-"])
+            lines.append([cell.candidate.label, *["-"] * (len(head) - 1)])
             continue
         host = max(cell.seconds - cell.kernel - cell.others, 0.0)
+        rate = "-" if cell.rate is None else f"{cell.rate / 1e6:,.1f}"
         spread = [ratio(cell.load[unit]["ratio"]) if cell.load else "-" for unit in UNITS]
         lines.append(
             [
-                cell.candidate.label, *(f"{1000 * s:.3f}" for s in (cell.seconds, cell.kernel, cell.others, host)),
+                cell.candidate.label, f"{1000 * cell.seconds:.3f}", rate,
+                *(f"{1000 * s:.3f}" for s in (cell.kernel, cell.others, host)),
                 count(cell.rounds), size(cell.memory), *spread,
                 "-" if cell.candidate.lines is None else str(cell.candidate.lines),
                 " ".join("-" if place is None else str(place) for place in places),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,7 +39,7 @@ class Cell:
 
     Attributes:
         candidate: schedule and options.
-        seconds: rounds, median of the timed runs; None if there was none.
+        seconds: rounds, mean over sources of the median of the timed runs; None if there was none.
         spread: minimum and maximum of the timed runs.
         kernel: time in kernels that visit edges.
         others: time in other kernels; the remainder of ``seconds`` is the host's.
@@ -52,6 +52,7 @@ class Cell:
         answer: columns of the result.
         note: reason why something is missing; "" if nothing is.
         right: True if the answer equals that of the first schedule.
+        rate: arcs of reached vertices a second, mean over sources [004]; None of algorithms that do not search.
     """
 
     candidate: Candidate
@@ -68,6 +69,7 @@ class Cell:
     answer: Mapping[str, np.ndarray] | None = None
     note: str = ""
     right: bool = True
+    rate: float | None = None
 
     @property
     def overhead(self) -> float:
@@ -78,6 +80,7 @@ class Cell:
 def measure(
     backend: CudaBackend, algorithm: str, graph: Graph, compared: Iterable[Candidate], *,
     options: Options, repeat: int, limit: float, parameters: Mapping[str, Any], announce: Callable[[str], None],
+    sources: Sequence[int | str] = (),
 ) -> list[Cell]:  # fmt: skip
     """Measure every candidate, in order.
 
@@ -91,23 +94,27 @@ def measure(
         limit: seconds of rounds after which a run is aborted; the cell's note records it.
         parameters: the algorithm's.
         announce: called with the label of each candidate before its runs.
+        sources: start vertices of the timed runs; the others start from the first. Empty: that of ``parameters``.
     """
     cells: list[Cell] = []
+    starts = [{"source": source} for source in sources] or [{}]
     for candidate in compared:
         cell = Cell(candidate)
 
-        def once(longest: float, cell=cell, candidate=candidate, **recorded: bool) -> Result:
+        def once(
+            longest: float, start: Mapping[str, int | str] = starts[0], cell=cell, candidate=candidate, **recorded: bool
+        ) -> Result:  # fmt: skip
             chosen = backend.choosing(GpuPlan(candidate.schedule, **recorded, **candidate.options))
             result = run(
                 algorithm, graph.on(device=chosen), options=options, progress=RoundLimit(longest),
-                **parameters,
+                **{**parameters, **start},
             )  # fmt: skip
             cell.memory = chosen.device.peak or chosen.planned
             return result
 
         announce(candidate.label)
         try:
-            _fill(cell, once, repeat, limit)
+            _fill(cell, once, repeat, limit, starts)
         except Cut as cut:
             cell.note = f"cut after {cut.seconds:.1f} s"
         except UsageError as refused:
@@ -117,12 +124,19 @@ def measure(
     return cells
 
 
-def _fill(cell: Cell, once: Callable[..., Result], repeat: int, limit: float) -> None:
+def _fill(
+    cell: Cell, once: Callable[..., Result], repeat: int, limit: float, starts: Sequence[Mapping[str, int | str]]
+) -> None:  # fmt: skip
     warm = once(limit)
     cell.answer = warm.columns
-    times = [_spent(once(limit)) for _ in range(repeat)]
+    runs = [[_spent(once(limit, start)) for _ in range(repeat)] for start in starts]
     memory = cell.memory  # of a run that neither uploads the graph nor counts edges
-    cell.seconds, cell.spread = statistics.median(times), (min(times), max(times))
+    medians = [statistics.median(seconds for seconds, _ in of_source) for of_source in runs]
+    times = [seconds for of_source in runs for seconds, _ in of_source]
+    cell.seconds, cell.spread = statistics.mean(medians), (min(times), max(times))
+    arcs = [of_source[0][1] for of_source in runs]
+    rates = [count / seconds for count, seconds in zip(arcs, medians, strict=True) if count is not None]
+    cell.rate = statistics.mean(rates) if rates else None
     (rank,) = once(limit, timed=True).report["ranks"]
     for row in rank["kernels"]:
         if row["walks"]:
@@ -151,9 +165,11 @@ def _fill(cell: Cell, once: Callable[..., Result], repeat: int, limit: float) ->
         ]
 
 
-def _spent(result: Result) -> float:
-    (rank,) = result.report["ranks"]
-    return rank["seconds"]["compute"]
+def _spent(result: Result) -> tuple[float, int | None]:
+    """Return seconds of the rounds, and arcs that leave reached vertices; None of an algorithm that counts none."""
+    (rank,), edges = result.report["ranks"], result.report["outcome"].get("edges_traversed")
+    directed = result.report["graph"]["directed"]
+    return rank["seconds"]["compute"], edges if edges is None or directed else 2 * edges
 
 
 def _compare(cells: list[Cell]) -> None:

@@ -16,6 +16,7 @@ from dgraph.backend.cuda.graph_build.build_memory import building
 from dgraph.backend.cuda.memory.memory_plan import for_graph, for_kernel, for_rounds
 from dgraph.backend.kernel_register import Solver, kernel_of
 from dgraph.backend.row_solver import RowSize
+from dgraph.backend.schedule_options import parse_schedule
 from dgraph.program import Traced, trace
 from dgraph.tools.estimate.shape import Shape
 
@@ -63,7 +64,7 @@ class GpuBytes:
 def on_gpu(
     programs: Sequence[tuple[Traced, str]], shape: Shape, masters: int, mirrors: int, arcs: int, ranks: int,
     limit: int | None = None, drawn: bool = False, sifted: bool = True,
-    rows: Sequence[Solver] = (), direction: str = "auto",
+    rows: Sequence[Solver] = (), direction: str = "auto", schedule: str = "auto",
 ) -> GpuBytes:  # fmt: skip
     """Make the plan of one rank.
 
@@ -79,7 +80,12 @@ def on_gpu(
         sifted: derived copies of edges are allowed; they are dropped if ``limit`` leaves no room.
         rows: solvers of rows that the algorithm asks for.
         direction: of the programs that these run.
+        schedule: as of a run; arrays of its own are part of ``state``.
+
+    Raises:
+        UsageError: an unknown schedule or option.
     """
+    chosen = GpuPlan(**parse_schedule(schedule))
     extent = GraphSize(
         masters + mirrors, arcs,
         weight=shape.weight,
@@ -89,7 +95,7 @@ def on_gpu(
         chunks=(mirrors >> wire.GPU.chunk_bits) + ranks - 1,
         shared=mirrors,
         positions=mirrors,
-        renumbered=shape.skewed,
+        renumbered=shape.skewed if chosen.renumber is None else chosen.renumber,
         wide=arcs >= WIDE,
     )  # fmt: skip
     solvers = [solver.load("gpu" if ranks == 1 else "gpus") for solver in rows]
@@ -99,11 +105,11 @@ def on_gpu(
     own = [(trace(program, weight), direction) for kind in solvers if kind for program in kind.programs]
     programs = [*programs, *own]
     for traced, direction in programs:
-        free = direction == "auto" and not shape.directed
+        free = direction == "auto" and not shape.directed and chosen.schedule == "auto"
         kernel = kernel_of(traced.program.kernel)
         walks = not (free and (kernel.cuda if ranks == 1 else kernel.cuda_ranks))
         allocates = ranks == 1 and kernel.memory is not None and not walks
-        options, traversal = GpuPlan(), traced.program.traversal
+        options, traversal = chosen, traced.program.traversal
         options = options.under(traversal) if traversal else options
         options = options if sifted else options.without_edge_copies()
         plans.append(
@@ -131,9 +137,12 @@ def on_gpu(
         messages=max(one.messages for one in plans),
     )
     if sifted and limit is not None and plan.whole > limit:
-        other = on_gpu(programs, shape, masters, mirrors, arcs, ranks, limit, drawn, sifted=False, rows=rows)
+        other = on_gpu(
+            programs, shape, masters, mirrors, arcs, ranks, limit, drawn, sifted=False, rows=rows, schedule=schedule
+        )
         if other.whole < plan.whole:
             return other
     if extent.renumbered and limit is not None and max(upload, most.rounds if drawn else 0) + CONTEXT > limit:
-        return on_gpu(programs, replace(shape, skewed=False), masters, mirrors, arcs, ranks, drawn=drawn, rows=rows)
+        even = replace(shape, skewed=False)
+        return on_gpu(programs, even, masters, mirrors, arcs, ranks, drawn=drawn, rows=rows, schedule=schedule)
     return plan

@@ -84,7 +84,7 @@ class RunPlan:
 def estimate(
     algorithm: str, shape: Shape, ranks: int, policy: str = "auto", *,
     parameters: dict[str, Any] | None = None, undirected: bool = False, direction: str = "auto",
-    gpu_memory: int | None = None, drawn: bool = False,
+    gpu_memory: int | None = None, drawn: bool = False, schedule: str = "auto",
 ) -> RunPlan:  # fmt: skip
     """Make the memory plan of a run.
 
@@ -98,6 +98,7 @@ def estimate(
         direction: "auto", "push" or "pull".
         gpu_memory: bytes of a GPU; None: unknown.
         drawn: GPUs build the graph (``--build device``).
+        schedule: of a GPU, as for a run.
     """
     solved = shape.undirected() if undirected else shape
     requested = parameters or {}
@@ -148,7 +149,8 @@ def estimate(
         rounds=math.ceil(before + graph + states + 2 * work.result * masters),
         graph=graph,
         gpu=on_gpu(
-            gpu_programs, solved, masters, mirrors, arcs, ranks, gpu_memory, drawn, rows=work.rows, direction=direction
+            gpu_programs, solved, masters, mirrors, arcs, ranks, gpu_memory, drawn, rows=work.rows,
+            direction=direction, schedule=schedule,
         ),
     )  # fmt: skip
 

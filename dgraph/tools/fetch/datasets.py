@@ -64,6 +64,7 @@ DATASETS: dict[str, Dataset] = {
     "road-usa": _road("roads of the USA, distances", "USA", (23_947_347, 58_333_344)),
     "road-west": _road("roads of the western USA, distances", "W"),
     "road-fla": _road("roads of Florida, distances", "FLA"),
+    "road-cal": _road("roads of California and Nevada, distances", "CAL", (1_890_815, 4_657_742)),
     "orkut": _snap(
         "friends on Orkut", "bigdata/communities/com-orkut.ungraph.txt.gz", "com-Orkut.html",
         "Yang, Leskovec: Defining and Evaluating Network Communities, ICDM 2012", (3_072_441, 117_185_083),

@@ -35,3 +35,37 @@ def alb(degree, worklist, grid, threshold, blocked, large, medium):
     yield from twc(rest, worklist, grid, large, medium)
     if work:
         yield from lb(degree, work, grid, blocked)
+
+
+def searches(degree, work, grid, blocked, printed=False):
+    """Section 4.2: the searches of Algorithm 2 in the prefix sums of ``work``; threads of a warp step together.
+
+    ``printed``: for each edge, in the whole list. Else where a thread's vertex ends, from that vertex on.
+    Return steps by thread, and the prefix sums that each warp reads in each step: those of all its threads, distinct.
+    """
+    sums, total = [], 0
+    for u in work:
+        sums.append(total)
+        total += degree[u]
+    run, steps, reads = -(-total // grid.all), [0] * grid.all, []
+    for warp in range(grid.all // 32):
+        lanes = range(32 * warp, 32 * warp + 32)
+        vertex = dict.fromkeys(lanes, 0)
+        for turn in range(run):
+            edges = {t: t * run + turn if blocked else t + turn * grid.all for t in lanes}
+            looking = {}
+            for t, edge in edges.items():
+                u = vertex[t]
+                if edge < total and (printed or turn == 0 or edge >= sums[u] + degree[work[u]]):
+                    looking[t] = [0 if printed else u, len(work)]
+            while any(high - low > 1 for low, high in looking.values()):
+                read = set()
+                for t, (low, high) in looking.items():
+                    if high - low > 1:
+                        middle = low + (high - low) // 2
+                        read.add(middle)
+                        steps[grid.spread(t)] += 1
+                        looking[t] = [middle, high] if sums[middle] <= edges[t] else [low, middle]
+                reads.append(len(read))
+            vertex |= {t: low for t, (low, _) in looking.items()}
+    return steps, reads
