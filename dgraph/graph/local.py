@@ -46,6 +46,11 @@ class Csr:
         """Number of arcs."""
         return len(self.neighbours)
 
+    @cached_property
+    def hints(self) -> np.ndarray:
+        """Neighbour in each row where the pulls of CPU threads look first, uint32 (rows,); they write it, too."""
+        return np.zeros(len(self.offsets) - 1, np.uint32)
+
     @property
     def weight_type(self) -> np.dtype | None:
         """Dtype of the weights; None if every arc weighs 1."""

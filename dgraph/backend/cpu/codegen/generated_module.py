@@ -44,8 +44,8 @@ import numpy as np
 
 from {source} import (
     INLINE, INNER, OPTIONS, SPLICED, add_float_into, add_into, barrier, bit_count, fence, fetch_add, fetch_min,
-    fetch_umax, load, load_acquire, mixed, njit, offset, or_into, pointers, prefetch, replace_if_equal, saturating_add,
-    saturating_subtract, set_mark, store, swap, trailing_zeros,
+    fetch_umax, load, load_acquire, mixed, njit, offset, or_into, pointers, prefetch, prefetch_to_write,
+    replace_if_equal, saturating_add, saturating_subtract, set_mark, store, swap, trailing_zeros,
 )
 from dgraph.backend.cpu.round.state import *
 from dgraph.backend.cpu.round.work_arrays import Results, WorkArrays, lists_of
@@ -164,7 +164,8 @@ _modules: dict[str, ModuleType] = {}
 def _constants(traced: Traced, pulls: bool, kernel: bool = False, pushes: bool = True) -> dict[str, Any]:
     """Return the constants of a program and of its rounds.
 
-    ONCE: a vertex accepts one proposal, which may have several fields. LEVELLED: it accepts those of one round.
+    ONCE: a vertex accepts one proposal, which may have several fields. HINTS: it looks first for the in-neighbour whose
+    proposal it accepted in an earlier search. LEVELLED: it accepts those of one round.
     EDGE_KERNEL: the edge kernel is taken. DEFERS: changed vertices wait for ``apply`` or are sorted into buckets.
     FOLDS: the name of the row reducer, or "". LOCAL_ROUNDS: a rank may run several rounds between exchanges.
     """
@@ -176,6 +177,7 @@ def _constants(traced: Traced, pulls: bool, kernel: bool = False, pushes: bool =
         "LEVELLED": traced.levelled,
         "FLAGGED": traced.flagged and not traced.levelled,
         "SMALLEST": traced.finds_smallest,
+        "HINTS": bool(traced.first_wins and common["COND"] and not (common["WEIGHTED"] or common["ALL"])),
         "EDGE_KERNEL": kernel,
         "DEFERS": bool(common["APPLY"] or common["PRIORITY"]) and not kernel,
         "CAN_PULL": can_pull,

@@ -16,9 +16,9 @@ def operators(t: Traced, scope: type[NumbaScope] = NumbaScope) -> str:
     """Return the source of all operators of a program; ``scope`` spells their expressions.
 
     Those called per edge or vertex: ``at_source`` (values that edges read at u), ``propose`` (``edge``), ``wants``
-    (``cond``), ``offer`` (atomic combine, for push), ``fold`` and ``commit`` (combine in registers and store, for
-    pull), ``apply``, ``begin`` (``init``), ``lives`` (``live``), ``bucket`` (``priority``). Per round: ``step`` and
-    conversions between globals, slots and sums.
+    (``cond``), ``offer`` (atomic combine, for push), ``improves`` (whether an offer would change v), ``fold`` and
+    ``commit`` (combine in registers and store, for pull), ``apply``, ``begin`` (``init``), ``lives`` (``live``),
+    ``bucket`` (``priority``). Per round: ``step`` and conversions between globals, slots and sums.
     """
     s = scope(t)
     parts = [
@@ -26,6 +26,7 @@ def operators(t: Traced, scope: type[NumbaScope] = NumbaScope) -> str:
         _function("propose", "F, P, G, s, w, v", *_propose(s)),
         _function("wants", "F, P, G, v", *_value(s, t.cond)),
         _function("offer", "F, v, p, alone", _offer(s), "changed"),
+        _function("improves", "F, v, p", [], _improves(s)),
         _function("identity", "", [], _tuple(_identity_of(s, k) for k in t.proposes)),
         _function("fold", "a, p", *_fold(s), fast=True),
         _function("commit", "F, v, a", _commit(s), "changed"),
@@ -163,6 +164,19 @@ def _offer(s: NumbaScope) -> list[str]:
             function = "add_float_into" if field.dtype[0] == "f" else "add_into"
             lines += [f"{function}({array}, v, {_saturated(s, key, f'p[{i}]')}, alone)", "changed = True"]
     return lines
+
+
+def _improves(s: NumbaScope) -> str:
+    """Return the result of ``improves``; also True where the field's monoid cannot tell."""
+    t = s.traced
+    if t.row_reducer:  # nothing is pushed
+        return "False"
+    tests = []
+    for i, key in enumerate(t.proposes):
+        dtype, monoid = t.fields[key].dtype, t.fields[key].reduce.name  # type: ignore[union-attr]
+        old = widened(dtype if dtype != "bool" else "uint8", f"load(F[{s.F[key]}], v)")
+        tests.append({"min": f"p[{i}] < {old}", "max": f"p[{i}] > {old}"}.get(monoid, "True"))
+    return " or ".join(tests)
 
 
 def _fold(s: NumbaScope) -> tuple[list[str], str]:

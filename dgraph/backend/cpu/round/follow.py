@@ -76,15 +76,24 @@ def open_followed(t, threads, opened, graph, F, P, G, W, c):
 
 
 @njit(**INLINE)
-def take_group(source, first, last, flags, offsets):
-    """Clear the flags of vertices, and prefetch their rows, before any of their values is read.
+def take_group(source, first, last, end, flags, graph):
+    """Clear the flags of vertices ``first`` to ``last``, and prefetch their rows, before any of their values is read.
 
     A thread that lowers one of them later then lists it again. One fence for several vertices: it waits for stores.
+    What the next group, up to ``end``, needs here is prefetched.
     """
+    offsets, neighbours, weights = graph
     for i in range(first, last):
         u = np.int64(load(source, i))
         store(flags, u, np.uint8(CLEAR))
+        row = load(offsets, u)
+        prefetch(neighbours, row)
+        if WEIGHTED:
+            prefetch(weights, row)
+    for i in range(last, min(last + GROUP, end)):
+        u = np.int64(load(source, i))
         prefetch(offsets, u)
+        prefetch_to_write(flags, u)
     fence()
 
 
@@ -126,7 +135,7 @@ def follow_phase(t, threads, small, graph, F, P, G, W, c):
             if ALONE:
                 store(flags, u, np.uint8(CLEAR))
             elif (i - first) % GROUP == 0:
-                take_group(source, i, min(i + GROUP, last), flags, offsets)
+                take_group(source, i, min(i + GROUP, last), last, flags, graph)
             s = at_source(F, P, G, u)
             begin, end = load(offsets, u), load(offsets, u + 1)
             vertices += 1
@@ -138,7 +147,12 @@ def follow_phase(t, threads, small, graph, F, P, G, W, c):
                 v = np.int64(load(neighbours, e))
                 if COND and not wants(F, P, G, v):
                     continue
-                if not offer(F, v, propose(F, P, G, s, w, v), ALONE):
+                proposed = propose(F, P, G, s, w, v)
+                if not improves(F, v, proposed):
+                    continue
+                if not ALONE:  # while the locked instruction of the offer waits for its cache line
+                    prefetch_to_write(flags, v)
+                if not offer(F, v, proposed, ALONE):
                     continue
                 number = bucket(F, P, G, v)
                 near = number <= opened

@@ -82,10 +82,14 @@ class CpuMachine(ProgramMachine):
             )
 
         self.dirties = bool(self.module.DIRTY)
+        self._push = self._graph(local.out)
+        backward = local.incoming if self.pulls and local.directed else local.out
+        self._pull = self._graph(backward)
         self.arrays = work_arrays(
             size, local.masters, team.size, pulls=self.pulls, dirty=self.dirties,
             buckets=traced.priority is not None, live=traced.live is not None, kernel=self._kernel,
             float_sums=self.module.FLOAT_SUMS, room=self._fold_room(),
+            hints=backward.hints if self.pulls and self.module.HINTS else np.empty(0, np.uint32),
         )  # fmt: skip
         self.words = np.zeros(slots.CONTROLS, np.int64)
         self.words[slots.MASTERS : slots.ARCS + 1] = local.masters, size, local.n, local.m, local.arcs
@@ -100,8 +104,6 @@ class CpuMachine(ProgramMachine):
         self.words[slots.WIDTH] = int(traced.program.widens)
         self.words[slots.ROOM] = self.arrays.keys.shape[1]
         self._rounds_alone = slots.MOST_LOCAL if self.module.LOCAL_ROUNDS and not self.words[slots.SENDS] else 1
-        self._push = self._graph(local.out)
-        self._pull = self._graph(local.incoming if self.pulls and local.directed else local.out)
 
     def _fold_room(self) -> int:
         """Return the length of a thread's scratch array for a row reducer: the longest row's keys and a hash table."""

@@ -158,7 +158,7 @@ def is_set(bits, u):
 
 
 @njit(**INLINE)
-def pull_row(v, bits, graph, by_id, F, P, G):
+def pull_row(v, bits, graph, hints, by_id, F, P, G):
     """Combine the proposals of v's active in-neighbours; return True if v changed."""
     offsets, neighbours, weights = graph
     a, hit = identity(), False
@@ -167,37 +167,54 @@ def pull_row(v, bits, graph, by_id, F, P, G):
         if ALL or is_set(bits, u):
             w = load(weights, e) if WEIGHTED else np.int64(1)
             a, hit = fold(a, propose(F, P, G, at_source(F, P, G, u), w, v)), True
+            if HINTS:
+                store(hints, v, np.uint32(LAST_HINT - u))
             if ONCE or (SMALLEST and by_id and not is_identity(a)):
                 break
     return hit and commit(F, v, a)
 
 
 @njit(**INLINE)
-def open_rows(first, last, offsets, neighbours, F, P, G):
-    """Return the bitmap of vertices with in-edges that accept proposals, and prefetch their rows.
+def open_rows(first, last, bits, hints, graph, F, P, G):
+    """Return bitmaps of vertices that accept proposals: those with in-edges to scan, and those whose hint is active.
 
-    Which vertices do is hard to predict, so the bitmap is made without branches.
+    Which vertices do is hard to predict, so the bitmaps are made without branches. Rows to scan are prefetched.
     """
-    accepting = np.uint64(0)
+    offsets, neighbours, _ = graph
+    accepting = hinted = np.uint64(0)
     for v in range(first, last):
-        accepts = bool(wants(F, P, G, v)) & (load(offsets, v + 1) > load(offsets, v))
-        accepting |= np.uint64(accepts) << np.uint64(v - first)
+        filled = load(hints, v) != NO_EDGES if HINTS else load(offsets, v + 1) > load(offsets, v)
+        accepting |= np.uint64(bool(wants(F, P, G, v)) & filled) << np.uint64(v - first)
+    ahead = accepting
+    while HINTS and ahead != np.uint64(0):
+        lowest = ahead & (~ahead + np.uint64(1))
+        hint = np.int64(load(hints, first + trailing_zeros(ahead)))
+        hinted |= lowest * np.uint64((hint != 0) & is_set(bits, (LAST_HINT - hint) * (hint != 0)))
+        ahead ^= lowest
+    accepting ^= hinted
     ahead = accepting
     while ahead != np.uint64(0):
-        prefetch(neighbours, load(offsets, first + trailing_zeros(ahead)))
-        ahead &= ahead - np.uint64(1)
-    return accepting
+        v = first + trailing_zeros(ahead)
+        lowest = ahead & (~ahead + np.uint64(1))
+        row = load(offsets, v)
+        if HINTS and row == load(offsets, v + 1):
+            store(hints, v, np.uint32(NO_EDGES))
+            accepting ^= lowest
+        prefetch(neighbours, row)
+        ahead ^= lowest
+    return accepting, hinted
 
 
 @njit(**INNER)
 def pull_phase(t, threads, graph, F, P, G, W, c):
     """Pull: every v that accepts proposals scans its in-edges for active sources; a thread owns 64 vertices of a word.
 
-    ``bits`` is the frontier; the bitmap of changed vertices goes to ``next_bits``.
+    ``bits`` is the frontier; the bitmap of changed vertices goes to ``next_bits``. Where one proposal is enough, a
+    vertex looks first at its hint: the in-neighbour whose proposal it took in its last pull, maybe in an earlier run.
+    As a rule that is a hub, which the frontiers of many searches contain.
     """
     bits, next_bits, shared, base = lists(W, c).bits, lists(W, c).next_bits, W.shared, slot(c)
-    offsets, neighbours, _ = graph
-    degree = F[-1]
+    degree, hints = F[-1], W.hints
     rows, masters, awake, edges = c[ROWS], c[MASTERS], 0, 0
     by_id = c[BY_ID] != 0
     words = (rows + 63) >> 6
@@ -210,13 +227,19 @@ def pull_phase(t, threads, graph, F, P, G, W, c):
             word = np.uint64(0)
             if ALL or not COND:
                 for v in range(i << 6, min((i + 1) << 6, rows)):
-                    if (not COND or wants(F, P, G, v)) and pull_row(v, bits, graph, by_id, F, P, G):
+                    if (not COND or wants(F, P, G, v)) and pull_row(v, bits, graph, hints, by_id, F, P, G):
                         word |= np.uint64(1) << np.uint64(v & 63)
             else:
-                accepting = open_rows(i << 6, min((i + 1) << 6, rows), offsets, neighbours, F, P, G)
+                accepting, hinted = open_rows(i << 6, min((i + 1) << 6, rows), bits, hints, graph, F, P, G)
+                while HINTS and hinted != np.uint64(0):
+                    v, lowest = (i << 6) + trailing_zeros(hinted), hinted & (~hinted + np.uint64(1))
+                    s = at_source(F, P, G, LAST_HINT - np.int64(load(hints, v)))
+                    if commit(F, v, fold(identity(), propose(F, P, G, s, np.int64(1), v))):
+                        word |= lowest
+                    hinted ^= lowest
                 while accepting != np.uint64(0):
                     lowest = accepting & (~accepting + np.uint64(1))
-                    if pull_row((i << 6) + trailing_zeros(accepting), bits, graph, by_id, F, P, G):
+                    if pull_row((i << 6) + trailing_zeros(accepting), bits, graph, hints, by_id, F, P, G):
                         word |= lowest
                     accepting ^= lowest
             if not ALL:

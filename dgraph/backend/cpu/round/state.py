@@ -80,6 +80,9 @@ CLEAR, NEAR, WAITING = range(3)
 GROUP = 8
 """Vertices whose flags a thread clears at once."""
 
+NO_EDGES, LAST_HINT = 1, (1 << 32) - 1
+"""Hint of a vertex without in-edges; 0 means that none is known, and others are LAST_HINT minus the in-neighbour."""
+
 MOST_LOCAL = 128
 """Most rounds of a rank between two exchanges."""
 

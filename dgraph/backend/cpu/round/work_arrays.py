@@ -50,6 +50,7 @@ class WorkArrays(NamedTuple):
         shares: ranges of the queue that each thread wrote, int64; see ``state.py``.
         keys: scratch of a thread for a row reducer, int64 (threads, room).
         states: each thread's copy of the control block, int64 (threads, STATE).
+        hints: of each vertex the in-neighbour whose proposal a pull took, uint32; see ``state.py``.
     """
 
     queue: np.ndarray
@@ -73,6 +74,7 @@ class WorkArrays(NamedTuple):
     shares: np.ndarray
     keys: np.ndarray
     states: np.ndarray
+    hints: np.ndarray
 
 
 class Lists(NamedTuple):
@@ -118,7 +120,7 @@ class Results(NamedTuple):
 
 def work_arrays(
     size: int, masters: int, threads: int, *,
-    pulls: bool, dirty: bool, buckets: bool, live: bool, kernel: bool, float_sums: int, room: int,
+    pulls: bool, dirty: bool, buckets: bool, live: bool, kernel: bool, float_sums: int, room: int, hints: np.ndarray,
 ) -> WorkArrays:  # fmt: skip
     """Allocate the work arrays of a program.
 
@@ -133,6 +135,7 @@ def work_arrays(
         kernel: it has an edge kernel, which lists masters of its own.
         float_sums: number of float globals that it sums.
         room: scratch entries of a thread for a row reducer.
+        hints: of the graph; see :class:`WorkArrays`.
     """
     blocks, words = masters // BLOCK + 1, (size + 63) // 64 if pulls else 0
 
@@ -152,6 +155,7 @@ def work_arrays(
         counts=np.zeros(8 + blocks if kernel else 0, np.int64),
         buffers=np.empty((threads, BUFFERS, BUFFER), np.uint32), shares=np.zeros(4 * 8 * threads, np.int64),
         keys=np.empty((threads, room), np.int64), states=np.zeros((threads, STATE), np.int64),
+        hints=hints,
     )  # fmt: skip
 
 

@@ -30,19 +30,27 @@ SPLICED = INLINE | {"forceinline": False, "inline": "always"}
 """Options of functions whose text is inlined before compilation, so that what they call is compiled once."""
 
 
-@intrinsic
-def prefetch(typing, array, index):
-    """Prefetch the cache line of ``array[index]`` without waiting for it."""
+def _prefetch(write, doc):
+    """Return the intrinsic of an LLVM prefetch for reading (``write`` 0) or for writing (1)."""
 
-    def generate(context, builder, signature, args):
-        pointer = address_of(context, builder, signature.args[0], args[0], args[1], signature.args[1])
-        word, bytes_ = ir.IntType(32), ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(ir.VoidType(), [bytes_, word, word, word])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
-        builder.call(function, [builder.bitcast(pointer, bytes_), word(0), word(3), word(1)])
-        return context.get_dummy_value()
+    def function(typing, array, index):
+        def generate(context, builder, signature, args):
+            pointer = address_of(context, builder, signature.args[0], args[0], args[1], signature.args[1])
+            word, bytes_ = ir.IntType(32), ir.IntType(8).as_pointer()
+            kind = ir.FunctionType(ir.VoidType(), [bytes_, word, word, word])
+            function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+            builder.call(function, [builder.bitcast(pointer, bytes_), word(write), word(3), word(1)])
+            return context.get_dummy_value()
 
-    return types.void(array, index), generate
+        return types.void(array, index), generate
+
+    function.__doc__ = doc
+    function.__name__ = "prefetch_to_write" if write else "prefetch"
+    return intrinsic(function)
+
+
+prefetch = _prefetch(0, "Prefetch the cache line of ``array[index]`` without waiting for it.")
+prefetch_to_write = _prefetch(1, "Prefetch the cache line of ``array[index]`` and take it from other cores.")
 
 
 @intrinsic

@@ -51,6 +51,9 @@ def prefetch(array, index):
     """Do nothing: interpreted code gains nothing from a prefetch."""
 
 
+prefetch_to_write = prefetch
+
+
 def barrier(gate, threads):
     """Do nothing: there is one thread."""
 
