@@ -9,7 +9,8 @@
 #define SHORT 32 // arcs of a row that the lanes of a warp hold
 #define BLOCK_SLOTS (WARP_SLOTS * (BLOCK / 32))
 #define BLOCK_MOST (BLOCK_SLOTS / 4 * 3)
-#define CHUNK (BLOCK_SLOTS / 2)
+#define TILE_ARCS (BLOCK_SLOTS / 2) // arcs of a chunk that a block adds before it looks whether its table is filled
+#define CHUNK (env.tiles * TILE_ARCS)
 #define AT_ONCE 4 // arcs that a thread reads before it uses the first
 #define NONE 0xffffffffu
 
@@ -26,7 +27,7 @@ struct Env {
     u32 *labels, *proposed; // community of each vertex, and the one that it takes next
     i64* mass_of; // totals of communities
     u32 *sizes, *sole; // members, and their XOR
-    u8* active;
+    u8* active; // bits of a vertex, below
     u32* parts; // refinement: part of each vertex, and totals of parts
     i64 *part_mass, *inside; // inside: weight from a part to the rest of its community
     u32* part_sizes;
@@ -59,8 +60,14 @@ struct Env {
     u64* actives; // active vertices of each round of a launch
     i64 n, scale, price, salt, next_salt, factor, swept_count, least_high, least_low, share;
     i64 fewest, most_rows, most_chunks, most_slots; // a launch goes on while its lists are of these sizes
+    i64 tiles; // of a chunk
 };
 CONSTANT Env env;
+
+// Bits of ``active``: the vertex looks in the next round; it moves in this sub-round; ``slack`` bounds its gains.
+#define ACTIVE 1
+#define MOVING 2
+#define BOUNDED 4
 
 // Words of ``results``.
 #define INNER 0
@@ -117,7 +124,7 @@ struct Room {
     Score best[BLOCK / 32];
     u64 own[BLOCK / 32];
     double drift, earlier;
-    u32 least;
+    u32 least, filled; // filled: slots of the table
     Wide first, most, last; // rounds of moves: qualities as in ``search``
     i64 gained;
     bool improved, ends;
@@ -144,7 +151,7 @@ DEVICE void load_lists(Room& room) {
 }
 
 // True for a row that a list takes: of ``all``, those that have arcs, or else active ones.
-DEVICE bool is_listed(u64 v, bool all) { return all ? env.offsets[v + 1] > env.offsets[v] : FRESH(env.active + v) != 0; }
+DEVICE bool is_listed(u64 v, bool all) { return all ? env.offsets[v + 1] > env.offsets[v] : (FRESH(env.active + v) & ACTIVE) != 0; }
 
 // Count rows into ``next_tally``. By all blocks.
 DEVICE void tally_rows_of(Room& room, i64 salt, bool all) {
@@ -256,19 +263,24 @@ DEVICE void block_best(Room& room, Score& best, u64& own) {
     __syncthreads();
 }
 
-DEVICE void insert(u32* keys, weight_t* sums, u64 slots, u32 label, weight_t x) {
+// Returns true if the label is new.
+DEVICE bool insert(u32* keys, weight_t* sums, u64 slots, u32 label, weight_t x) {
     u64 s = mix(label) & (slots - 1);
+    u32 key;
     for (;; s = (s + 1) & (slots - 1)) {
-        u32 key = FRESH(keys + s);
+        key = FRESH(keys + s);
         if (key == NONE) key = atomicCAS(keys + s, NONE, label);
         if (key == NONE || key == label) break;
     }
     atomicAdd(sums + s, x);
+    return key == NONE;
 }
 
-// Add arcs to a table, by ``step`` threads; returns this thread's weight to the row's own label.
-template <class M> DEVICE u64 add_arcs(M& m, u32* keys, weight_t* sums, u64 slots, i64 first, i64 last, u32 me, u32 step) {
+// Add arcs to a table, by ``step`` threads; returns this thread's weight to the row's own label, and counts new labels.
+template <class M>
+DEVICE u64 add_arcs(M& m, u32* keys, weight_t* sums, u64 slots, i64 first, i64 last, u32 me, u32 step, u32& added) {
     u64 own = 0;
+    added = 0;
     for (i64 e = first + me; e < last; e += AT_ONCE * step) {
         u32 label[AT_ONCE];
         for (int k = 0; k < AT_ONCE; k++) label[k] = e + k * step < last ? env.targets[e + k * step] : NONE;
@@ -277,7 +289,7 @@ template <class M> DEVICE u64 add_arcs(M& m, u32* keys, weight_t* sums, u64 slot
             if (label[k] == NONE) continue;
             const u64 x = weight(e + k * step);
             if (label[k] == m.own) own += x;
-            else insert(keys, sums, slots, label[k], (weight_t)x);
+            else added += insert(keys, sums, slots, label[k], (weight_t)x);
         }
     }
     return own;
@@ -367,7 +379,8 @@ template <class M> DEVICE void fold_by_warp(M& m, Room& room) {
     while (slots < 2 * (last - first)) slots *= 2;
     for (u32 s = lane_id(); s < slots; s += 32) keys[s] = NONE, sums[s] = 0;
     __syncwarp();
-    const u64 own = warp_sum(add_arcs(m, keys, sums, slots, first, last, lane_id(), 32));
+    u32 added;
+    const u64 own = warp_sum(add_arcs(m, keys, sums, slots, first, last, lane_id(), 32, added));
     __syncwarp();
     const Score best = warp_best(visit_slots(m, keys, sums, 0, slots, lane_id(), 32));
     if (lane_id() == 0) m.close(own, best);
@@ -384,7 +397,8 @@ template <class M> DEVICE void fold_by_block(M& m, Room& room) {
     u32 slots = WARP_SLOTS;
     while (slots < BLOCK_SLOTS && slots < 2 * (last - first)) slots *= 2;
     clear_block_table(room, slots);
-    u64 own = add_arcs(m, room.keys, room.sums, slots, first, last, threadIdx.x, BLOCK);
+    u32 added;
+    u64 own = add_arcs(m, room.keys, room.sums, slots, first, last, threadIdx.x, BLOCK, added);
     __syncthreads();
     Score best = visit_slots(m, room.keys, room.sums, 0, slots, threadIdx.x, BLOCK);
     block_best(room, best, own);
@@ -411,15 +425,34 @@ DEVICE void clear_chunk(const Chunk& c) {
     for (u64 s = c.first_slot + threadIdx.x; s < c.last_slot; s += BLOCK) c.keys[s] = NONE, c.sums[s] = 0;
     if (c.k == 0 && threadIdx.x == 0) env.own_sums[c.j] = 0;
 }
+// Add a chunk to its row's table, through a table of the block that is emptied when a tile might overflow it.
 template <class M> DEVICE void add_chunk(M& m, const Chunk& c, Room& room) {
+    if (threadIdx.x == 0) room.filled = 0;
     clear_block_table(room, BLOCK_SLOTS);
     const i64 first = env.offsets[c.v] + (i64)c.k * CHUNK, last = smaller(first + CHUNK, env.offsets[c.v + 1]);
-    const u64 own = warp_sum(add_arcs(m, room.keys, room.sums, BLOCK_SLOTS, first, last, threadIdx.x, BLOCK));
+    u64 own = 0;
+    for (i64 tile = first; tile < last; tile += TILE_ARCS) {
+        const i64 end = smaller(tile + TILE_ARCS, last);
+        u32 added;
+        own += add_arcs(m, room.keys, room.sums, BLOCK_SLOTS, tile, end, threadIdx.x, BLOCK, added);
+        added = warp_sum(added);
+        if (lane_id() == 0 && added) atomicAdd(&room.filled, added);
+        __syncthreads();
+        if (end < last && FRESH(&room.filled) <= BLOCK_SLOTS / 4) {
+            __syncthreads();
+            continue;
+        }
+        for (u32 s = threadIdx.x; s < BLOCK_SLOTS; s += BLOCK) {
+            if (room.keys[s] == NONE) continue;
+            insert(c.keys, c.sums, c.slots, room.keys[s], room.sums[s]);
+            room.keys[s] = NONE, room.sums[s] = 0;
+        }
+        __syncthreads();
+        if (threadIdx.x == 0) room.filled = 0;
+        __syncthreads();
+    }
+    own = warp_sum(own);
     if (lane_id() == 0 && own) atomicAdd(env.own_sums + c.j - c.k, own);
-    __syncthreads();
-    for (u32 s = threadIdx.x; s < BLOCK_SLOTS; s += BLOCK)
-        if (room.keys[s] != NONE) insert(c.keys, c.sums, c.slots, room.keys[s], room.sums[s]);
-    __syncthreads();
 }
 template <class M> DEVICE void visit_chunk(M& m, const Chunk& c, Room& room) {
     Score best = visit_slots(m, c.keys, c.sums, c.first_slot, c.last_slot, threadIdx.x, BLOCK);

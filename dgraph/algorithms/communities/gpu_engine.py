@@ -42,6 +42,9 @@ PASSES = 1 << 13
 AT_ONCE = 64
 """Rounds of one launch at most: a run is cancelled between launches."""
 
+TILES, ARCS_OF_A_TILE = 8, 1 << 26
+"""Tiles of a chunk of a long row at most, and arcs of a level for each: chunks for all blocks in each sub-round."""
+
 BEST, GAINED, LAST, ROUNDS, ENDS, ACTIVES = 2, 4, 5, 7, 8, 9
 """Words of ``search``, see ``community_rows.cuh``, before the numbers of active vertices of a launch's rounds."""
 
@@ -52,7 +55,7 @@ MEMBERS = (
     "group_rows", "group_starts", "row_starts", "group_mass", "out_targets", "out_weights", "lengths", "out_offsets",
     "slack", "crossed", "outflow", "drift", "flags", "swept", "chosen", "place", "degrees", "gate", "kept", "search",
     "actives", "n", "scale", "price", "salt", "next_salt", "factor", "swept_count", "least_high", "least_low",
-    "share", "fewest", "most_rows", "most_chunks", "most_slots",
+    "share", "fewest", "most_rows", "most_chunks", "most_slots", "tiles",
 )  # fmt: skip
 """Members of ``Env``."""
 
@@ -142,6 +145,8 @@ class GpuEngine:
         places = {"n": len(arrays["offsets"]) - 1 if "offsets" in arrays else len(arrays["labels"]), "tally": tally}
         results = {"next_tally": address, "used": address + 8 * USED, "results": address + 8 * RESULTS}
         results |= {"gate": address + 8 * GATE, "draws": self.draws}
+        if "targets" in arrays:
+            results["tiles"] = min(1 << (len(arrays["targets"]) // ARCS_OF_A_TILE).bit_length(), TILES)
         words = [0] * len(MEMBERS)
         for values in (places, self.tables, results, arrays, numbers):
             for name, value in values.items():
@@ -280,19 +285,19 @@ class GpuEngine:
         blocks = max(blocks, n // PASSES)
         return min(blocks, self.device.blocks * self.module.resident(kernel)), least, most
 
-    def gaining(self, partition: GpuPartition) -> Any:
-        """Return 1 for vertices that gain by a move, uint8 (n,); None: none does."""
+    def gaining(self, partition: GpuPartition) -> tuple[Any, int]:
+        """Return 1 for vertices that gain by a move, uint8 (n,), and their number."""
         xp, n, scale, price = self.xp, partition.level.n, self.units.scale, self.units.price
         arrays = partition.arrays | {"active": xp.empty(n, np.uint8), "proposed": xp.empty(n, np.uint32)}
         self._launch("mark_candidates", arrays, scale=scale, price=price)
         counts = self._tallied(arrays, False, 0)
         if not counts[:CHUNKS].any():
-            return None
+            return arrays["active"], 0
         lists = self._listing(counts, {})
         self._clear()
         blocks = self._grid("find_gaining", int(counts[:CHUNKS].sum()), n)[0]
         self._launch("find_gaining", arrays | lists, 0, blocks, True, scale=scale, price=price)
-        return arrays["active"] if int(self._counted()[MOVES]) else None
+        return arrays["active"], int(self._counted()[MOVES])
 
     def sweep(self, partition: GpuPartition, active: Any) -> None:
         """Move vertices that gain, in turn."""

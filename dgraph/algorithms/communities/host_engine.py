@@ -44,10 +44,10 @@ class HostEngine:
         active = np.ones(partition.level.n, np.uint8) if active is None else active.copy()
         return move(partition, self.units, self.most, salts, go_on, least, share, active, self.team)
 
-    def gaining(self, partition: Partition) -> np.ndarray | None:
-        """Return 1 for vertices that gain by a move; None: none does."""
+    def gaining(self, partition: Partition) -> tuple[np.ndarray, int]:
+        """Return 1 for vertices that gain by a move, uint8 (n,), and their number."""
         flags = gaining(partition, self.units, self.most, self.team)
-        return flags if flags.any() else None
+        return flags, int(np.count_nonzero(flags))
 
     def sweep(self, partition: Partition, active: np.ndarray) -> None:
         """Move vertices that gain, in turn."""
