@@ -340,12 +340,13 @@ DEVICE void choose_by_block(Moving<true>& m, Room& room) {
     const i64 first = env.offsets[m.v], last = env.offsets[m.v + 1];
     if (last - first <= BLOCK_MOST) return fold_by_block(m, room);
     const u64 slots = slots_of(last - first); // in a table in global memory
-    for (u64 s = threadIdx.x; s < slots; s += BLOCK) env.keys[s] = NONE, env.sums[s] = 0;
+    const Far table = {env.table};
+    for (u64 s = threadIdx.x; s < slots; s += BLOCK) table.clear(s);
     __syncthreads();
     u32 added;
-    u64 own = add_arcs(m, env.keys, env.sums, slots, first, last, threadIdx.x, BLOCK, added);
+    u64 own = add_arcs(m, table, slots, first, last, threadIdx.x, BLOCK, added);
     __syncthreads();
-    Score best = visit_slots(m, env.keys, env.sums, 0, slots, threadIdx.x, BLOCK);
+    Score best = visit_slots(m, table, 0, slots, threadIdx.x, BLOCK);
     block_best(room, best, own);
     if (threadIdx.x == 0) m.close(own, best);
 }

@@ -19,6 +19,11 @@
 #define SLOTS (CHUNKS + GROUPS)
 #define COUNTS (SLOTS + GROUPS)
 
+struct alignas(2 * sizeof(weight_t)) Slot { // of a table in global memory
+    u32 key;
+    weight_t sum;
+};
+
 struct Env {
     const i64* offsets;
     u32* targets;
@@ -36,8 +41,7 @@ struct Env {
     u64 *next_tally, *used, *results;
     u32 *listed, *chunk_row, *chunk_index;
     u64* chunk_table;
-    u32* keys;
-    weight_t* sums;
+    Slot* table;
     u64* own_sums; // by first chunk of a long row
     i64* best_high; // by chunk
     u64* best_low;
@@ -263,22 +267,46 @@ DEVICE void block_best(Room& room, Score& best, u64& own) {
     __syncthreads();
 }
 
-// Returns true if the label is new.
-DEVICE bool insert(u32* keys, weight_t* sums, u64 slots, u32 label, weight_t x) {
-    u64 s = mix(label) & (slots - 1);
-    u32 key;
-    for (;; s = (s + 1) & (slots - 1)) {
-        key = FRESH(keys + s);
-        if (key == NONE) key = atomicCAS(keys + s, NONE, label);
-        if (key == NONE || key == label) break;
+// A table in shared memory. ``take`` adds to a label's sum where a slot is empty or has this label, and returns the key before.
+struct Near {
+    u32* keys;
+    weight_t* sums;
+    __device__ void clear(u64 s) const { keys[s] = NONE, sums[s] = 0; }
+    __device__ u32 key(u64 s) const { return FRESH(keys + s); }
+    __device__ weight_t sum(u64 s) const { return FRESH(sums + s); }
+    __device__ u32 take(u64 s, u32 label, weight_t x) const {
+        u32 before = key(s);
+        if (before == NONE) before = atomicCAS(keys + s, NONE, label);
+        if (before == NONE || before == label) atomicAdd(sums + s, x);
+        return before;
     }
-    atomicAdd(sums + s, x);
-    return key == NONE;
+};
+// A table in global memory: of 32 bits, key and sum are written at once, as most labels of a long row are new at first.
+struct Far {
+    Slot* slots;
+    __device__ void clear(u64 s) const { slots[s] = {NONE, 0}; }
+    __device__ u32 key(u64 s) const { return FRESH(&slots[s].key); }
+    __device__ weight_t sum(u64 s) const { return FRESH(&slots[s].sum); }
+    __device__ u32 take(u64 s, u32 label, weight_t x) const {
+        u32 before;
+        if (sizeof(weight_t) == 4) before = (u32)atomicCAS((u64*)(slots + s), (u64)NONE, (u64)x << 32 | label);
+        else before = atomicCAS(&slots[s].key, NONE, label);
+        if (before == label || (before == NONE && sizeof(weight_t) > 4)) atomicAdd(&slots[s].sum, x);
+        return before;
+    }
+};
+
+// Returns true if the label is new.
+template <class T> DEVICE bool insert(const T& table, u64 slots, u32 label, weight_t x) {
+    for (u64 s = mix(label) & (slots - 1);; s = (s + 1) & (slots - 1)) {
+        const u32 before = table.take(s, label, x);
+        if (before == NONE || before == label) return before == NONE;
+    }
 }
 
 // Add arcs to a table, by ``step`` threads; returns this thread's weight to the row's own label, and counts new labels.
-template <class M>
-DEVICE u64 add_arcs(M& m, u32* keys, weight_t* sums, u64 slots, i64 first, i64 last, u32 me, u32 step, u32& added) {
+template <class M, class T>
+DEVICE u64 add_arcs(M& m, const T& table, u64 slots, i64 first, i64 last, u32 me, u32 step, u32& added) {
     u64 own = 0;
     added = 0;
     for (i64 e = first + me; e < last; e += AT_ONCE * step) {
@@ -289,18 +317,18 @@ DEVICE u64 add_arcs(M& m, u32* keys, weight_t* sums, u64 slots, i64 first, i64 l
             if (label[k] == NONE) continue;
             const u64 x = weight(e + k * step);
             if (label[k] == m.own) own += x;
-            else added += insert(keys, sums, slots, label[k], (weight_t)x);
+            else added += insert(table, slots, label[k], (weight_t)x);
         }
     }
     return own;
 }
 
 // Best label of a range of slots for one thread of ``step``; M may take the sums elsewhere. By whole warps.
-template <class M> DEVICE Score visit_slots(M& m, const u32* keys, const weight_t* sums, u64 first, u64 last, u32 me, u32 step) {
+template <class M, class T> DEVICE Score visit_slots(M& m, const T& table, u64 first, u64 last, u32 me, u32 step) {
     Score best = no_score();
     for (u64 s = first + me; s - me % 32 < last; s += step) {
-        const u32 label = s < last ? FRESH(keys + s) : NONE;
-        m.visit(label, label == NONE ? 0 : (u64)FRESH(sums + s), best);
+        const u32 label = s < last ? table.key(s) : NONE;
+        m.visit(label, label == NONE ? 0 : (u64)table.sum(s), best);
     }
     return best;
 }
@@ -373,34 +401,36 @@ template <class M> DEVICE void fold_short(M& m) {
 
 template <class M> DEVICE void fold_by_warp(M& m, Room& room) {
     const i64 first = env.offsets[m.v], last = env.offsets[m.v + 1];
-    u32* keys = room.keys + warp_in_block() * WARP_SLOTS;
-    weight_t* sums = room.sums + warp_in_block() * WARP_SLOTS;
+    const Near table = {room.keys + warp_in_block() * WARP_SLOTS, room.sums + warp_in_block() * WARP_SLOTS};
     u32 slots = 64;
     while (slots < 2 * (last - first)) slots *= 2;
-    for (u32 s = lane_id(); s < slots; s += 32) keys[s] = NONE, sums[s] = 0;
+    for (u32 s = lane_id(); s < slots; s += 32) table.clear(s);
     __syncwarp();
     u32 added;
-    const u64 own = warp_sum(add_arcs(m, keys, sums, slots, first, last, lane_id(), 32, added));
+    const u64 own = warp_sum(add_arcs(m, table, slots, first, last, lane_id(), 32, added));
     __syncwarp();
-    const Score best = warp_best(visit_slots(m, keys, sums, 0, slots, lane_id(), 32));
+    const Score best = warp_best(visit_slots(m, table, 0, slots, lane_id(), 32));
     if (lane_id() == 0) m.close(own, best);
     __syncwarp();
 }
 
-DEVICE void clear_block_table(Room& room, u32 slots) {
-    for (u32 s = threadIdx.x; s < slots; s += BLOCK) room.keys[s] = NONE, room.sums[s] = 0;
+// The cleared table of a block.
+DEVICE Near block_table(Room& room, u32 slots) {
+    const Near table = {room.keys, room.sums};
+    for (u32 s = threadIdx.x; s < slots; s += BLOCK) table.clear(s);
     __syncthreads();
+    return table;
 }
 
 template <class M> DEVICE void fold_by_block(M& m, Room& room) {
     const i64 first = env.offsets[m.v], last = env.offsets[m.v + 1];
     u32 slots = WARP_SLOTS;
     while (slots < BLOCK_SLOTS && slots < 2 * (last - first)) slots *= 2;
-    clear_block_table(room, slots);
+    const Near table = block_table(room, slots);
     u32 added;
-    u64 own = add_arcs(m, room.keys, room.sums, slots, first, last, threadIdx.x, BLOCK, added);
+    u64 own = add_arcs(m, table, slots, first, last, threadIdx.x, BLOCK, added);
     __syncthreads();
-    Score best = visit_slots(m, room.keys, room.sums, 0, slots, threadIdx.x, BLOCK);
+    Score best = visit_slots(m, table, 0, slots, threadIdx.x, BLOCK);
     block_best(room, best, own);
     if (threadIdx.x == 0) m.close(own, best);
     __syncthreads();
@@ -410,31 +440,29 @@ template <class M> DEVICE void fold_by_block(M& m, Room& room) {
 struct Chunk {
     u64 j, k, chunks, slots, first_slot, last_slot;
     u32 v;
-    u32* keys;
-    weight_t* sums;
+    Far table;
     __device__ Chunk(u64 number) : j(number) {
         v = FRESH(env.chunk_row + j), k = FRESH(env.chunk_index + j);
         const i64 length = env.offsets[v + 1] - env.offsets[v];
-        const u64 table = FRESH(env.chunk_table + j);
-        chunks = chunks_of(length), slots = slots_of(length), keys = env.keys + table, sums = env.sums + table;
+        chunks = chunks_of(length), slots = slots_of(length), table = {env.table + FRESH(env.chunk_table + j)};
         first_slot = slots * k / chunks, last_slot = slots * (k + 1) / chunks;
     }
 };
 
 DEVICE void clear_chunk(const Chunk& c) {
-    for (u64 s = c.first_slot + threadIdx.x; s < c.last_slot; s += BLOCK) c.keys[s] = NONE, c.sums[s] = 0;
+    for (u64 s = c.first_slot + threadIdx.x; s < c.last_slot; s += BLOCK) c.table.clear(s);
     if (c.k == 0 && threadIdx.x == 0) env.own_sums[c.j] = 0;
 }
 // Add a chunk to its row's table, through a table of the block that is emptied when a tile might overflow it.
 template <class M> DEVICE void add_chunk(M& m, const Chunk& c, Room& room) {
     if (threadIdx.x == 0) room.filled = 0;
-    clear_block_table(room, BLOCK_SLOTS);
+    const Near table = block_table(room, BLOCK_SLOTS);
     const i64 first = env.offsets[c.v] + (i64)c.k * CHUNK, last = smaller(first + CHUNK, env.offsets[c.v + 1]);
     u64 own = 0;
     for (i64 tile = first; tile < last; tile += TILE_ARCS) {
         const i64 end = smaller(tile + TILE_ARCS, last);
         u32 added;
-        own += add_arcs(m, room.keys, room.sums, BLOCK_SLOTS, tile, end, threadIdx.x, BLOCK, added);
+        own += add_arcs(m, table, BLOCK_SLOTS, tile, end, threadIdx.x, BLOCK, added);
         added = warp_sum(added);
         if (lane_id() == 0 && added) atomicAdd(&room.filled, added);
         __syncthreads();
@@ -443,9 +471,9 @@ template <class M> DEVICE void add_chunk(M& m, const Chunk& c, Room& room) {
             continue;
         }
         for (u32 s = threadIdx.x; s < BLOCK_SLOTS; s += BLOCK) {
-            if (room.keys[s] == NONE) continue;
-            insert(c.keys, c.sums, c.slots, room.keys[s], room.sums[s]);
-            room.keys[s] = NONE, room.sums[s] = 0;
+            if (table.key(s) == NONE) continue;
+            insert(c.table, c.slots, table.key(s), table.sum(s));
+            table.clear(s);
         }
         __syncthreads();
         if (threadIdx.x == 0) room.filled = 0;
@@ -455,7 +483,7 @@ template <class M> DEVICE void add_chunk(M& m, const Chunk& c, Room& room) {
     if (lane_id() == 0 && own) atomicAdd(env.own_sums + c.j - c.k, own);
 }
 template <class M> DEVICE void visit_chunk(M& m, const Chunk& c, Room& room) {
-    Score best = visit_slots(m, c.keys, c.sums, c.first_slot, c.last_slot, threadIdx.x, BLOCK);
+    Score best = visit_slots(m, c.table, c.first_slot, c.last_slot, threadIdx.x, BLOCK);
     u64 own = 0;
     block_best(room, best, own);
     if (threadIdx.x == 0) env.best_high[c.j] = best.high, env.best_low[c.j] = best.low, env.best_label[c.j] = best.label;

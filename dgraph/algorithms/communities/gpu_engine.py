@@ -51,7 +51,7 @@ BEST, GAINED, LAST, ROUNDS, ENDS, ACTIVES = 2, 4, 5, 7, 8, 9
 MEMBERS = (
     "offsets", "targets", "weights", "mass", "labels", "proposed", "mass_of", "sizes", "sole", "active", "parts",
     "part_mass", "inside", "part_sizes", "draws", "tally", "next_tally", "used", "results", "listed", "chunk_row",
-    "chunk_index", "chunk_table", "keys", "sums", "own_sums", "best_high", "best_low", "best_label", "groups",
+    "chunk_index", "chunk_table", "table", "own_sums", "best_high", "best_low", "best_label", "groups",
     "group_rows", "group_starts", "row_starts", "group_mass", "out_targets", "out_weights", "lengths", "out_offsets",
     "slack", "crossed", "outflow", "drift", "flags", "swept", "chosen", "place", "degrees", "gate", "kept", "search",
     "actives", "n", "scale", "price", "salt", "next_salt", "factor", "swept_count", "least_high", "least_low",
@@ -132,7 +132,7 @@ class GpuEngine:
         self.kind = np.uint32 if narrow else np.uint64
         self.module = device.module(text(narrow, WARP_SLOTS[narrow]), f"communities_{'narrow' if narrow else 'wide'}")
         self.counters = [self.xp.zeros(WORDS, np.uint64) for _ in range(2)]
-        self.tables: dict[str, Any] = {"keys": None}
+        self.tables: dict[str, Any] = {"table": None}
         self.draws = None if theta is None else device.put(noise())
 
     def _launch(
@@ -179,9 +179,9 @@ class GpuEngine:
             lists |= {"chunk_row": xp.empty(chunks, np.uint32), "chunk_index": xp.empty(chunks, np.uint32)}
             lists |= {"chunk_table": xp.empty(chunks, np.uint64)}
         tables, slots = self.tables, int(counts[SLOTS:COUNTS].max())
-        if tables["keys"] is None or len(tables["keys"]) < slots:
-            tables |= dict.fromkeys(("keys", "sums"))
-            tables |= {"keys": xp.empty(slots, np.uint32), "sums": xp.empty(slots, self.kind)}
+        if tables["table"] is None or len(tables["table"]) < slots:
+            tables["table"] = None
+            tables["table"] = xp.empty((slots, 2), self.kind)
         if "own_sums" not in tables or len(tables["own_sums"]) < chunks:
             tables |= {"own_sums": xp.empty(chunks, np.uint64), "best_high": xp.empty(chunks, np.int64)}
             tables |= {"best_low": xp.empty(chunks, np.uint64), "best_label": xp.empty(chunks, np.uint32)}
@@ -255,7 +255,7 @@ class GpuEngine:
         while (count := int(counts[:CHUNKS].sum())) and go_on(count):
             lists = self._listing(counts, lists)
             blocks, fewest, most_rows = self._grid("move_rounds", count, n)
-            bounds = {"most_chunks": len(lists["chunk_row"]), "most_slots": len(self.tables["keys"])}
+            bounds = {"most_chunks": len(lists["chunk_row"]), "most_slots": len(self.tables["table"])}
             bounds |= {"fewest": fewest, "most_rows": min(most_rows, n), "share": share}
             bounds["least_high"], bounds["least_low"] = _limbs(least)
             self._clear()
