@@ -149,7 +149,7 @@ def test_too_little_memory_is_refused():
     ("if (after != taken && !(flags & ACTIVE)) env.active[u] = flags | ACTIVE;", ""),
     ("flags & MOVING ? env.proposed[u] : before", "before"),
     ("if (flags & BOUNDED) cross", "if (false) cross"),
-    ("(KNOWN(env.part_sizes + part) == 1 && group_of(part, env.salt) == group)", "false"),
+    ("(KNOWN(env.part_sizes + part) == 1 && group_of(part, env.salt, GROUPS) == group)", "false"),
     ("taken == own ? 0 - x : old == own ? 2 * x : x", "0 - x"),
     ("(double)total<alone>(env.mass_of + own) + drift", "-1e18"),
     ("times(gained, (u64)env.share)", "gained"),

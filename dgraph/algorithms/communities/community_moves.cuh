@@ -28,7 +28,7 @@ DEVICE i64 next_of(i64 salt) { return salt + 2 & 0x3fffffffffffffff; } // the se
 
 // Move of v to a neighbouring community; in sub-round ``group`` of a round, or -1: no other vertex moves at once.
 template <bool alone> struct Moving {
-    int group;
+    int group, groups;
     bool finds; // only flag v if it gains
     double drift, earlier; // of all rounds, and of those before
     i64 salt;
@@ -37,7 +37,7 @@ template <bool alone> struct Moving {
     static constexpr bool packed = true;
     __device__ Moving of_lane(u32 lane) const {
         const u32 row = shuffle(v, lane), label = shuffle(own, lane), size = shuffle(own_size, lane);
-        return {group, finds, drift, earlier, salt, row, label, size, shuffle(cost, lane)};
+        return {group, groups, finds, drift, earlier, salt, row, label, size, shuffle(cost, lane)};
     }
     // False if bounds show that the vertex stays.
     __device__ bool open(u32 vertex) {
@@ -53,7 +53,7 @@ template <bool alone> struct Moving {
         const Score score = gain(env.scale, sum, cost, total<alone>(env.mass_of + c), c);
         if (!beats(score, best)) return;
         if (group >= 0 && c > own && own_size == 1 && total<alone>(env.sizes + c) == 1 &&
-            group_of(total<alone>(env.sole + c), salt) == group)
+            group_of(total<alone>(env.sole + c), salt, groups) == group)
             return;
         best = score;
     }
@@ -78,7 +78,7 @@ template <bool alone> DEVICE Moving<alone> moving_of(Room& room, int group, bool
     __syncthreads();
     if (threadIdx.x == 0) room.drift = (double)FRESH(env.drift + 1), room.earlier = (double)FRESH(env.drift);
     __syncthreads();
-    return {group, finds, room.earlier + room.drift, room.earlier, salt};
+    return {group, room.lists.groups, finds, room.earlier + room.drift, room.earlier, salt};
 }
 
 // Add vertices to the totals of communities, or take them away: once for all lanes of a community. By whole warps. Returns the
@@ -227,7 +227,7 @@ KERNEL_OF(4) move_rounds(i64 most) {
     SHARED(Room, room);
     u32 due = 0;
     i64 salt = env.salt;
-    load_lists(room);
+    load_lists(room, true);
     if (threadIdx.x == 0) {
         room.first = {env.search[START], env.search[START + 1]}, room.most = {env.search[BEST], env.search[BEST + 1]};
         room.gained = (i64)env.search[GAINED];
@@ -240,7 +240,7 @@ KERNEL_OF(4) move_rounds(i64 most) {
         if (room.improved)
             for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.kept[v] = FRESH(env.labels + v);
         salt = next_of(salt);
-        load_lists(room);
+        load_lists(room, true);
         const i64 rows = (i64)room.lists.start[GROUPS * CLASSES];
         const bool fits = rows >= env.fewest && rows <= env.most_rows && (i64)room.lists.slots <= env.most_slots &&
                           (i64)room.lists.chunk_start[GROUPS] <= env.most_chunks;
@@ -432,7 +432,7 @@ struct Refining {
         if (part == NONE) return;
         const i64 mass = KNOWN(env.part_mass + part);
         const Score exact = gain(env.scale, sum, cost, mass, part);
-        if (exact.high < 0 || (KNOWN(env.part_sizes + part) == 1 && group_of(part, env.salt) == group)) return;
+        if (exact.high < 0 || (KNOWN(env.part_sizes + part) == 1 && group_of(part, env.salt, GROUPS) == group)) return;
         if (gain(env.scale, (u64)KNOWN(env.inside + part), env.price * mass, whole - mass, part).high < 0) return;
         const Score score = scored(exact);
         if (beats(score, best)) best = score;

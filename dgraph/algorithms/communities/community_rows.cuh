@@ -4,7 +4,6 @@
 // chunk of the row each. A table is at least a third larger than the row, so it never overflows.
 // Kernels with grid barriers read with FRESH what they write.
 
-#define GROUPS 16
 #define CLASSES 4
 #define SHORT 32 // arcs of a row that the lanes of a warp hold
 #define BLOCK_SLOTS (WARP_SLOTS * (BLOCK / 32))
@@ -80,7 +79,7 @@ CONSTANT Env env;
 #define LOOPS 6
 
 DEVICE u64 weight(i64 e) { return env.weights ? (u64)env.weights[e] : 1; }
-DEVICE int group_of(u32 v, i64 salt) { return (int)(mixed((i64)v, salt) & (GROUPS - 1)); }
+DEVICE int group_of(u32 v, i64 salt, int groups) { return (int)(mixed((i64)v, salt) & (groups - 1)); }
 DEVICE int class_of(i64 length) { return length <= SHORT ? 0 : length <= WARP_SLOTS / 2 ? 1 : length <= BLOCK_MOST ? 2 : 3; }
 DEVICE u64 chunks_of(i64 length) { return ((u64)length + CHUNK - 1) / CHUNK; }
 DEVICE u64 slots_of(i64 length) {
@@ -100,6 +99,7 @@ DEVICE u64 slots_of(i64 length) {
 
 struct Lists {
     u64 start[GROUPS * CLASSES + 1], chunk_start[GROUPS + 1], slots;
+    int groups; // sub-rounds with rows: a sparse round has few
 };
 
 struct Wide { // an integer modulo 2^128
@@ -134,7 +134,8 @@ struct Room {
     bool improved, ends;
 };
 
-DEVICE void load_lists(Room& room) {
+// Load the tally. ``sparse``: a round of few rows has few sub-rounds.
+DEVICE void load_lists(Room& room, bool sparse = false) {
     Lists& lists = room.lists;
     for (u32 i = threadIdx.x; i < COUNTS; i += BLOCK) {
         const u64 count = FRESH(env.tally + i);
@@ -145,6 +146,18 @@ DEVICE void load_lists(Room& room) {
     __syncthreads();
     if (threadIdx.x == 0) {
         lists.start[0] = lists.chunk_start[0] = lists.slots = 0;
+        u64 rows = 0;
+        for (int i = 1; i <= GROUPS * CLASSES; i++) rows += lists.start[i];
+        lists.groups = sparse && rows * SPARSE <= (u64)env.n ? FEW_GROUPS : GROUPS;
+        for (int i = lists.groups; i < GROUPS; i++) {
+            const int group = i & (lists.groups - 1);
+            for (int kind = 1; kind <= CLASSES; kind++) {
+                lists.start[group * CLASSES + kind] += lists.start[i * CLASSES + kind];
+                lists.start[i * CLASSES + kind] = 0;
+            }
+            lists.chunk_start[group + 1] += lists.chunk_start[i + 1], lists.chunk_start[i + 1] = 0;
+            room.base[group] += room.base[i], room.base[i] = 0;
+        }
         for (int i = 0; i < GROUPS * CLASSES; i++) lists.start[i + 1] += lists.start[i];
         for (int i = 0; i < GROUPS; i++) {
             lists.chunk_start[i + 1] += lists.chunk_start[i];
@@ -164,7 +177,7 @@ DEVICE void tally_rows_of(Room& room, i64 salt, bool all) {
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
         if (!is_listed(v, all)) continue;
         const i64 length = env.offsets[v + 1] - env.offsets[v];
-        const int group = group_of((u32)v, salt), kind = class_of(length);
+        const int group = group_of((u32)v, salt, GROUPS), kind = class_of(length);
         atomicAdd(room.counted + group * CLASSES + kind, 1u);
         if (kind < 3) continue;
         atomicAdd(env.next_tally + CHUNKS + group, chunks_of(length));
@@ -184,7 +197,7 @@ DEVICE void list_rows_of(Room& room, i64 salt, bool all) {
         for (u32 i = threadIdx.x; i < GROUPS * CLASSES; i += BLOCK) room.counted[i] = 0;
         if (!__syncthreads_or(wanted)) continue;
         const i64 length = wanted ? env.offsets[v + 1] - env.offsets[v] : 0;
-        const int group = group_of((u32)v, salt), kind = class_of(length), list = group * CLASSES + kind;
+        const int group = group_of((u32)v, salt, lists.groups), kind = class_of(length), list = group * CLASSES + kind;
         const u32 mine = wanted ? atomicAdd(room.counted + list, 1u) : 0;
         __syncthreads();
         for (u32 i = threadIdx.x; i < GROUPS * CLASSES; i += BLOCK)
@@ -201,17 +214,18 @@ DEVICE void list_rows_of(Room& room, i64 salt, bool all) {
     }
 }
 
-// Rows of a sub-round by whole warps, long ones by chunks: ``f(v, first arc, last, true for the first chunk)``.
+// Rows of a sub-round by whole warps, long ones by eighths of chunks: ``f(v, first arc, last, true for the row's first arcs)``.
 template <class F> DEVICE void walk_rows(const Lists& lists, int group, const F& f) {
     const u64 stop = lists.start[group * CLASSES + 3];
     for (u64 i = lists.start[group * CLASSES] + warp_rank(); i < stop; i += warps()) {
         const u32 v = FRESH(env.listed + i);
         f(v, env.offsets[v], env.offsets[v + 1], true);
     }
-    for (u64 j = lists.chunk_start[group] + warp_rank(); j < lists.chunk_start[group + 1]; j += warps()) {
-        const u32 v = FRESH(env.chunk_row + j), k = FRESH(env.chunk_index + j);
-        const i64 first = env.offsets[v] + (i64)k * CHUNK;
-        f(v, first, smaller(first + CHUNK, env.offsets[v + 1]), k == 0);
+    for (u64 i = 8 * lists.chunk_start[group] + warp_rank(); i < 8 * lists.chunk_start[group + 1]; i += warps()) {
+        const u32 v = FRESH(env.chunk_row + i / 8);
+        const i64 before = (i64)FRESH(env.chunk_index + i / 8) * CHUNK + (i64)(i % 8) * (CHUNK / 8);
+        const i64 first = env.offsets[v] + before, last = smaller(first + CHUNK / 8, env.offsets[v + 1]);
+        if (first < last) f(v, first, last, before == 0);
     }
 }
 // Rows of more than SHORT arcs, by warps or blocks: ``f(v, this thread's first arc, last, threads)``.

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.communities.community_totals import GROUPS
+from dgraph.algorithms.communities.community_totals import FEW_GROUPS, GROUPS, SPARSE
 from dgraph.algorithms.communities.refinement import NOISE_BITS, inverse, noise
 from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cuda.codegen.own_kernels import own_text, words_of
@@ -66,7 +66,8 @@ PLACES = {name: place for place, name in enumerate(MEMBERS)}
 def text(narrow: bool, slots: int) -> str:
     """Return the kernels' text. ``narrow``: sums of weights take 32 bits; ``slots``: of a warp's table."""
     definitions = (
-        f"typedef {'u32' if narrow else 'u64'} weight_t;\n#define WARP_SLOTS {slots}\n#define DRAWS {1 << NOISE_BITS}"
+        f"typedef {'u32' if narrow else 'u64'} weight_t;\n#define WARP_SLOTS {slots}\n#define DRAWS {1 << NOISE_BITS}\n"
+        f"#define GROUPS {GROUPS}\n#define FEW_GROUPS {FEW_GROUPS}\n#define SPARSE {SPARSE}"
     )
     return own_text(definitions, "union_find", "community_rows", "community_moves", "community_levels")
 
@@ -169,8 +170,14 @@ class GpuEngine:
         self._launch("tally_rows", arrays, int(every), next_salt=salt)
         return self._counted()
 
-    def _listing(self, counts: np.ndarray, lists: dict[str, Any]) -> dict[str, Any]:
-        """Return arrays for the lists of a tally, ``lists`` where they are long enough; make room in the tables."""
+    def _listing(self, counts: np.ndarray, lists: dict[str, Any], n: int = 0) -> dict[str, Any]:
+        """Return arrays for the lists of a tally, ``lists`` where they are long enough; make room in the tables.
+
+        Args:
+            counts: the tally.
+            lists: arrays.
+            n: vertices of a level whose rounds may be sparse.
+        """
         xp = self.xp
         rows, chunks = int(counts[:CHUNKS].sum()), int(counts[CHUNKS:SLOTS].sum())
         if not lists or len(lists["listed"]) < rows:
@@ -178,7 +185,8 @@ class GpuEngine:
         if "chunk_row" not in lists or len(lists["chunk_row"]) < chunks:
             lists |= {"chunk_row": xp.empty(chunks, np.uint32), "chunk_index": xp.empty(chunks, np.uint32)}
             lists |= {"chunk_table": xp.empty(chunks, np.uint64)}
-        tables, slots = self.tables, int(counts[SLOTS:COUNTS].max())
+        groups = FEW_GROUPS if rows * SPARSE <= n else GROUPS
+        tables, slots = self.tables, int(counts[SLOTS:COUNTS].reshape(-1, groups).sum(axis=0).max())
         if tables["table"] is None or len(tables["table"]) < slots:
             tables["table"] = None
             tables["table"] = xp.empty((slots, 2), self.kind)
@@ -253,7 +261,7 @@ class GpuEngine:
         counts, lists = device.read(words).copy(), {"listed": xp.empty(n, np.uint32)}
         best = last = 0
         while (count := int(counts[:CHUNKS].sum())) and go_on(count):
-            lists = self._listing(counts, lists)
+            lists = self._listing(counts, lists, n)
             blocks, fewest, most_rows = self._grid("move_rounds", count, n)
             bounds = {"most_chunks": len(lists["chunk_row"]), "most_slots": len(self.tables["table"])}
             bounds |= {"fewest": fewest, "most_rows": min(most_rows, n), "share": share}
