@@ -131,6 +131,7 @@ struct Room {
     u32 least, filled; // filled: slots of the table
     Wide first, most, last; // rounds of moves: qualities as in ``search``
     i64 gained;
+    u64 loops; // contraction: weight within groups
     bool improved, ends;
 };
 
