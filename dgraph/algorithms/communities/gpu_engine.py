@@ -1,6 +1,6 @@
 """GpuEngine: steps of a search for communities on one GPU; ``search_steps.py`` takes them in turn.
 
-The kernels (``community_rows.cuh``, ``community_moves.cuh``, ``community_levels.cuh``) give the bits of
+The kernels (``community_*.cuh``) give the bits of
 ``host_engine.py``. A launch of ``move_round`` runs all sub-rounds of a round; the host reads one array of counters
 after it, and decides in integers of any size.
 """
@@ -46,7 +46,7 @@ TILES, ARCS_OF_A_TILE = 8, 1 << 26
 """Tiles of a chunk of a long row at most, and arcs of a level for each: chunks for all blocks in each sub-round."""
 
 BEST, GAINED, LAST, ROUNDS, ENDS, ACTIVES = 2, 4, 5, 7, 8, 9
-"""Words of ``search``, see ``community_rows.cuh``, before the numbers of active vertices of a launch's rounds."""
+"""Words of ``search``, see ``community_lists.cuh``, before the numbers of active vertices of a launch's rounds."""
 
 MEMBERS = (
     "offsets", "targets", "weights", "mass", "labels", "proposed", "mass_of", "sizes", "sole", "active", "parts",
@@ -69,7 +69,8 @@ def text(narrow: bool, slots: int) -> str:
         f"typedef {'u32' if narrow else 'u64'} weight_t;\n#define WARP_SLOTS {slots}\n#define DRAWS {1 << NOISE_BITS}\n"
         f"#define GROUPS {GROUPS}\n#define FEW_GROUPS {FEW_GROUPS}\n#define SPARSE {SPARSE}"
     )
-    return own_text(definitions, "union_find", "community_rows", "community_moves", "community_levels")
+    parts = ("lists", "rows", "moves", "sweep", "refinement", "levels")
+    return own_text(definitions, "union_find", *(f"community_{part}" for part in parts))
 
 
 def _limbs(number: int) -> tuple[int, int]:
