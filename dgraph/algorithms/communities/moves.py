@@ -110,19 +110,8 @@ def _round(
                 active[v] = 0
                 if not stays(v, scale, price, mass, labels, mass_of, bounds):
                     proposed[v] = best_move(
-                        v,
-                        scale,
-                        price,
-                        most,
-                        rows,
-                        totals,
-                        bounds,
-                        all_sums[t],
-                        all_touched[t],
-                        salt,
-                        group,
-                        groups,
-                    )
+                        v, scale, price, most, rows, totals, bounds, all_sums[t], all_touched[t], salt, group, groups
+                    )  # fmt: skip
         barrier(gate, threads)
         if t == 0:
             moved = low
