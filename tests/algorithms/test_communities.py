@@ -134,17 +134,18 @@ def test_bounds_of_moves_change_nothing(weighted, options, monkeypatch):
     def search(self, partition):
         fresh = Partition(partition.level, partition.labels.copy())
         evaluated.append((partition.slack > -np.inf).sum())
-        wanted, flags = searched(self, fresh), searched(self, partition)
+        (wanted, count), (flags, bounded_count) = searched(self, fresh), searched(self, partition)
         np.testing.assert_array_equal(flags, wanted)
-        return flags
+        assert count == bounded_count == flags.sum()
+        return flags, count
 
     monkeypatch.setattr(host_engine.HostEngine, "gaining", search)
     bounded = [dgraph.run(name, graph, **options) for name in NAMES]
     assert max(evaluated) > 250
 
-    def without_bounds(active, salt, starts, order):
+    def without_bounds(active, salt, groups, starts, order):
         partitions[-1].slack.fill(-np.inf)
-        by_group(active, salt, starts, order)
+        by_group(active, salt, groups, starts, order)
 
     partitions, by_group, move = [], moves.by_group, host_engine.HostEngine.move
     monkeypatch.setattr(moves, "by_group", without_bounds)

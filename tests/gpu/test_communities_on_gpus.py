@@ -82,6 +82,13 @@ def test_vertices_after_one_that_moved_choose_again(monkeypatch):
     assert not np.array_equal(*labels)
 
 
+def test_chunks_of_many_tiles_empty_their_table(monkeypatch):
+    monkeypatch.setattr(gpu_engine, "ARCS_OF_A_TILE", 1)
+    rng = np.random.default_rng(3)  # vertex 0 has an arc to each of 3,000
+    src, dst = np.concatenate([[np.zeros(2999, int), np.arange(1, 3000)], rng.integers(1, 3000, (2, 4000))], axis=1)
+    check("louvain", dgraph.Graph.from_edges(src, dst, directed=False, comm=SerialComm()))
+
+
 @pytest.mark.parametrize("most", [1, 7])
 def test_rounds_stop_at_the_limit(most):
     graph, options = graph_of(), dgraph.Options(max_rounds=most)
@@ -139,10 +146,12 @@ def test_too_little_memory_is_refused():
     ("a.label < b.label", "a.label > b.label"),
     ("c > own && own_size == 1", "false && own_size == 1"),
     ("(before == after ? 2 : 1)", "1"),
-    ("if (after != taken && !FRESH(env.active + u)) env.active[u] = 1;", ""),
-    ("(FRESH(env.part_sizes + part) == 1 && group_of(part, env.salt) == group)", "false"),
+    ("if (after != taken && !(flags & ACTIVE)) env.active[u] = flags | ACTIVE;", ""),
+    ("flags & MOVING ? env.proposed[u] : before", "before"),
+    ("if (flags & BOUNDED) cross", "if (false) cross"),
+    ("(KNOWN(env.part_sizes + part) == 1 && group_of(part, env.salt, GROUPS) == group)", "false"),
     ("taken == own ? 0 - x : old == own ? 2 * x : x", "0 - x"),
-    ("(double)FRESH(env.mass_of + own) + drift", "-1e18"),
+    ("(double)total<alone>(env.mass_of + own) + drift", "-1e18"),
     ("times(gained, (u64)env.share)", "gained"),
     ("room.gained += ", "room.gained = "),
 ], ids=lambda mutant: mutant[0][:20])  # fmt: skip

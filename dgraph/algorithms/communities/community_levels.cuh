@@ -47,6 +47,7 @@ KERNEL map_arcs(i64) {
 // One arc for each neighbouring group, in the place of the row's own arcs, all of which are read before.
 struct Merging {
     static constexpr bool packed = false;
+    u64* loops; // of the block: rows of all blocks would wait for one word
     u32 v, own;
     __device__ bool open(u32 group) {
         v = own = group;
@@ -60,19 +61,21 @@ struct Merging {
         if (group != NONE) env.targets[first] = group, env.out_weights[first] = (weight_t)sum;
     }
     __device__ void close(u64 own_sum, const Score&) const {
-        if (own_sum) atomicAdd(env.results + LOOPS, own_sum);
+        if (own_sum) atomicAdd(loops, own_sum);
     }
 };
 KERNEL_OF(4) merge_rows(i64) { // cooperative
     SHARED(Room, room);
     u32 due = 0;
+    if (threadIdx.x == 0) room.loops = 0;
     load_lists(room);
     list_rows_of(room, env.salt, true);
     grid_barrier(env.gate, due);
     for (int group = 0; group < GROUPS; group++) {
-        fold_rows(Merging(), room, group, due);
+        fold_rows(Merging{&room.loops}, room, group, due);
         grid_barrier(env.gate, due); // tables are used again
     }
+    if (threadIdx.x == 0 && room.loops) atomicAdd(env.results + LOOPS, room.loops);
 }
 KERNEL pack_rows(i64) {
     SHARED(Room, room);

@@ -1,4 +1,4 @@
-// Local moves, the refinement, and serial moves; ``moves.py``, ``refinement.py`` and ``serial_moves.py`` say what they do.
+// Local moves in rounds, and the search for vertices that gain; ``moves.py`` says what they do.
 
 #define NO_SLACK -1e300 // the vertex must be evaluated
 #define ROUNDING 1e-12
@@ -6,12 +6,16 @@
 DEVICE double as_double(const Score& score) { return (double)score.high * 18446744073709551616.0 + (double)score.low; }
 DEVICE double absolute_of(double x) { return x < 0 ? -x : x; }
 
+// A total of a community. Where many blocks choose no total changes: a multiprocessor asks for that of a large community once,
+// and not each of its warps, which would wait for one another. ``alone``: this block moves vertices between its choices.
+template <bool alone, class T> DEVICE T total(const T* p) { return alone ? FRESH(p) : KNOWN(p); }
+
 // True if bounds show that v, of community ``own``, gains by no move. ``drift``: of all rounds, with this one.
-DEVICE bool stays(u32 v, u32 own, i64 cost, double drift) {
+template <bool alone> DEVICE bool stays(u32 v, u32 own, i64 cost, double drift) {
     const double slack = FRESH(env.slack + v);
     if (slack <= NO_SLACK) return false;
     const double weight = (double)env.scale * (double)FRESH(env.crossed + v);
-    const double change = (double)cost * ((double)FRESH(env.mass_of + own) + drift);
+    const double change = (double)cost * ((double)total<alone>(env.mass_of + own) + drift);
     return weight + change + ROUNDING * (absolute_of(weight) + change) < slack;
 }
 
@@ -22,9 +26,9 @@ DEVICE void cross(u32 u, u32 own, u32 old, u32 taken, u64 x) {
 
 DEVICE i64 next_of(i64 salt) { return salt + 2 & 0x3fffffffffffffff; } // the seed of the next round
 
-// Move of v to a neighbouring community; in sub-round ``group`` of a round, or alone (-1).
-struct Moving {
-    int group;
+// Move of v to a neighbouring community; in sub-round ``group`` of a round, or -1: no other vertex moves at once.
+template <bool alone> struct Moving {
+    int group, groups;
     bool finds; // only flag v if it gains
     double drift, earlier; // of all rounds, and of those before
     i64 salt;
@@ -33,45 +37,48 @@ struct Moving {
     static constexpr bool packed = true;
     __device__ Moving of_lane(u32 lane) const {
         const u32 row = shuffle(v, lane), label = shuffle(own, lane), size = shuffle(own_size, lane);
-        return {group, finds, drift, earlier, salt, row, label, size, shuffle(cost, lane)};
+        return {group, groups, finds, drift, earlier, salt, row, label, size, shuffle(cost, lane)};
     }
     // False if bounds show that the vertex stays.
     __device__ bool open(u32 vertex) {
-        v = vertex, own = FRESH(env.labels + v), own_size = FRESH(env.sizes + own), cost = env.price * env.mass[v];
-        if (!stays(v, own, cost, drift)) return true;
-        env.active[v] = 0;
+        v = vertex, own = FRESH(env.labels + v), own_size = total<alone>(env.sizes + own), cost = env.price * env.mass[v];
+        if (!stays<alone>(v, own, cost, drift)) return true;
+        env.active[v] = finds ? 0 : BOUNDED;
         return false;
     }
     __device__ u32 label(u32 u) const { return env.labels[u]; }
     __device__ void visit(u32 c, u64 sum, Score& best) const {
         if (c == NONE) return;
-        if (group >= 0 && c > own && own_size == 1 && FRESH(env.sizes + c) == 1 &&
-            group_of(FRESH(env.sole + c), salt) == group)
+        if (best.label != NONE && exceeds(best, gain(env.scale, sum, 0, 0, c))) return; // whatever the mass of c
+        const Score score = gain(env.scale, sum, cost, total<alone>(env.mass_of + c), c);
+        if (!beats(score, best)) return;
+        if (group >= 0 && c > own && own_size == 1 && total<alone>(env.sizes + c) == 1 &&
+            group_of(total<alone>(env.sole + c), salt, groups) == group)
             return;
-        const Score score = gain(env.scale, sum, cost, FRESH(env.mass_of + c), c);
-        if (beats(score, best)) best = score;
+        best = score;
     }
     __device__ void close(u64 own_sum, Score best) const {
-        const Score stays = gain(env.scale, own_sum, cost, FRESH(env.mass_of + own) - env.mass[v], own), other = best;
+        const i64 mass = total<alone>(env.mass_of + own);
+        const Score stays = gain(env.scale, own_sum, cost, mass - env.mass[v], own), other = best;
         if (best.label == NONE || !exceeds(best, stays)) best = stays;
         u32 chosen = best.label;
-        if (own_size > 1 && best.high < 0) chosen = group < 0 ? NONE : FRESH(env.sizes + v) ? own : v;
-        env.active[v] = finds && chosen != own;
+        if (own_size > 1 && best.high < 0) chosen = group < 0 ? NONE : total<alone>(env.sizes + v) ? own : v;
+        env.active[v] = finds ? chosen != own : chosen != own ? MOVING : BOUNDED;
         if (!finds) env.proposed[v] = chosen;
         else if (chosen != own) atomicAdd(env.results + MOVES, (u64)1);
         const double gained = as_double(stays), rival = other.label == NONE ? 0 : larger(as_double(other), 0.0);
-        const double price = (double)cost * ((double)FRESH(env.mass_of + own) + earlier);
+        const double price = (double)cost * ((double)mass + earlier);
         const double error = ROUNDING * (absolute_of(gained) + rival + price);
         env.slack[v] = chosen == own ? gained - rival + price - error : NO_SLACK, env.crossed[v] = 0;
     }
 };
 
 // Maker of moves, once the drift of this round is read: by one thread of a block, as all others would wait for one address.
-DEVICE Moving moving_of(Room& room, int group, bool finds, i64 salt = 0) {
+template <bool alone> DEVICE Moving<alone> moving_of(Room& room, int group, bool finds, i64 salt = 0) {
     __syncthreads();
     if (threadIdx.x == 0) room.drift = (double)FRESH(env.drift + 1), room.earlier = (double)FRESH(env.drift);
     __syncthreads();
-    return {group, finds, room.earlier + room.drift, room.earlier, salt};
+    return {group, room.lists.groups, finds, room.earlier + room.drift, room.earlier, salt};
 }
 
 // Add vertices to the totals of communities, or take them away: once for all lanes of a community. By whole warps. Returns the
@@ -102,6 +109,7 @@ DEVICE void take_proposals(const Lists& lists, int group, u32* labels, bool tota
         const bool moves = taken != old;
         if (moves) labels[v] = taken;
         if (!totals || !ballot(moves)) continue;
+        if (moves) env.active[v] = FRESH(env.active + v) & ~MOVING;
         most = larger(most, add_members(moves, v, old, true));
         add_members(moves, v, taken, false);
     }
@@ -159,16 +167,17 @@ DEVICE void move_round(Room& room, i64 salt, u32& due) {
     i64 change = 0;
     for (int group = 0; group < GROUPS; group++) {
         if (room.lists.start[group * CLASSES] == room.lists.start[group * CLASSES + CLASSES]) continue;
-        const Moving moving = moving_of(room, group, false, salt);
+        const Moving<false> moving = moving_of<false>(room, group, false, salt);
         fold_rows(moving, room, group, due);
         grid_barrier(env.gate, due);
         // Weight gained within communities by an arc of a vertex that moves; its end in another community looks again.
         const auto crossed = [&](u32 u, i64 e, u32 old, u32 taken) {
-            const u32 before = env.labels[u], after = env.proposed[u];
+            const u32 flags = FRESH(env.active + u), before = env.labels[u];
+            const u32 after = flags & MOVING ? env.proposed[u] : before;
             const i64 x = (i64)weight(e) * (before == after ? 2 : 1);
             change += (after == taken ? x : 0) - (before == old ? x : 0);
-            if (after != taken && !FRESH(env.active + u)) env.active[u] = 1;
-            cross(u, after, old, taken, weight(e));
+            if (after != taken && !(flags & ACTIVE)) env.active[u] = flags | ACTIVE;
+            if (flags & BOUNDED) cross(u, after, old, taken, weight(e));
         };
         walk_packed(room.lists, group, crossed);
         walk_longer(room.lists, group, [&](u32 v, i64 first, i64 last, i64 step) {
@@ -218,7 +227,7 @@ KERNEL_OF(4) move_rounds(i64 most) {
     SHARED(Room, room);
     u32 due = 0;
     i64 salt = env.salt;
-    load_lists(room);
+    load_lists(room, true);
     if (threadIdx.x == 0) {
         room.first = {env.search[START], env.search[START + 1]}, room.most = {env.search[BEST], env.search[BEST + 1]};
         room.gained = (i64)env.search[GAINED];
@@ -231,7 +240,7 @@ KERNEL_OF(4) move_rounds(i64 most) {
         if (room.improved)
             for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.kept[v] = FRESH(env.labels + v);
         salt = next_of(salt);
-        load_lists(room);
+        load_lists(room, true);
         const i64 rows = (i64)room.lists.start[GROUPS * CLASSES];
         const bool fits = rows >= env.fewest && rows <= env.most_rows && (i64)room.lists.slots <= env.most_slots &&
                           (i64)room.lists.chunk_start[GROUPS] <= env.most_chunks;
@@ -261,7 +270,8 @@ KERNEL end_round(i64) { end_outflow(); }
 
 KERNEL begin_moves(i64 all) {
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
-        if (all) env.active[v] = env.offsets[v + 1] > env.offsets[v] || env.sizes[env.labels[v]] > 1;
+        const bool looks = all ? env.offsets[v + 1] > env.offsets[v] || env.sizes[env.labels[v]] > 1 : env.active[v];
+        env.active[v] = (looks ? ACTIVE : 0) | (env.slack[v] > NO_SLACK ? BOUNDED : 0);
         env.proposed[v] = env.labels[v];
     }
 }
@@ -296,7 +306,7 @@ KERNEL mark_candidates(i64) {
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
         const u32 own = env.labels[v];
         const bool alone = env.offsets[v + 1] == env.offsets[v] && env.sizes[own] == 1;
-        env.active[v] = !alone && !stays((u32)v, own, env.price * env.mass[v], drift), env.proposed[v] = own;
+        env.active[v] = !alone && !stays<false>((u32)v, own, env.price * env.mass[v], drift), env.proposed[v] = own;
     }
 }
 
@@ -307,171 +317,9 @@ KERNEL_OF(4) find_gaining(i64) {
     load_lists(room);
     list_rows_of(room, env.salt, false);
     grid_barrier(env.gate, due);
-    const Moving finding = moving_of(room, -1, true);
+    const Moving<false> finding = moving_of<false>(room, -1, true);
     for (int group = 0; group < GROUPS; group++) {
         fold_rows(finding, room, group, due);
         if (room.lists.chunk_start[group] < room.lists.chunk_start[group + 1]) grid_barrier(env.gate, due);
-    }
-}
-
-// The first of some threads of a block, ``none`` if there is none.
-DEVICE u32 first_thread(Room& room, bool wanted, u32 none) {
-    if (threadIdx.x == 0) room.least = none;
-    __syncthreads();
-    if (wanted) atomicMin(&room.least, (u32)threadIdx.x);
-    __syncthreads();
-    const u32 first = room.least;
-    __syncthreads();
-    return first;
-}
-
-// Choose for a row of more than SHORT arcs. One block.
-DEVICE void choose_by_block(Moving& m, Room& room) {
-    const i64 first = env.offsets[m.v], last = env.offsets[m.v + 1];
-    if (last - first <= BLOCK_MOST) return fold_by_block(m, room);
-    const u64 slots = slots_of(last - first); // in a table in global memory
-    for (u64 s = threadIdx.x; s < slots; s += BLOCK) env.keys[s] = NONE, env.sums[s] = 0;
-    __syncthreads();
-    u64 own = add_arcs(m, env.keys, env.sums, slots, first, last, threadIdx.x, BLOCK);
-    __syncthreads();
-    Score best = visit_slots(m, env.keys, env.sums, 0, slots, threadIdx.x, BLOCK);
-    block_best(room, best, own);
-    if (threadIdx.x == 0) m.close(own, best);
-}
-
-// Move v to its proposal. One block.
-DEVICE void move_alone(u32 v) {
-    const u32 own = FRESH(env.labels + v);
-    __syncthreads();
-    if (threadIdx.x == 0 && FRESH(env.proposed + v) == NONE) {
-        u32 empty = v;
-        while (FRESH(env.sizes + empty)) empty = empty + 1 < (u32)env.n ? empty + 1 : 0;
-        env.proposed[v] = empty;
-    }
-    __syncthreads();
-    const u32 taken = FRESH(env.proposed + v);
-    if (warp_in_block() == 0) {
-        const u64 outflow = add_members(lane_id() == 0, v, own, true);
-        add_members(lane_id() == 0, v, taken, false);
-        if (outflow) atomicMax(env.drift + 1, outflow);
-        if (lane_id() == 0) env.labels[v] = taken;
-    }
-    for (i64 e = env.offsets[v] + threadIdx.x; e < env.offsets[v + 1]; e += BLOCK)
-        cross(env.targets[e], FRESH(env.labels + env.targets[e]), own, taken, weight(e));
-    __syncthreads();
-}
-
-// Move the listed vertices in turn. One block: it chooses for the next few short rows at once, moves the first vertex that
-// gains, and chooses again for those after it. ``proposed`` has the labels before.
-KERNEL sweep(i64) {
-    SHARED(Room, room);
-    const u32 least_rows = BLOCK / 32;
-    u32 rows = least_rows;
-    for (i64 i = 0; i < env.swept_count;) {
-        Moving m = moving_of(room, -1, false);
-        const u32 most = (u32)smaller((i64)rows, env.swept_count - i);
-        const u32 mine = threadIdx.x < most ? env.listed[i + threadIdx.x] : 0;
-        const bool is_long = threadIdx.x < most && env.offsets[mine + 1] - env.offsets[mine] > SHORT;
-        u32 count = first_thread(room, is_long, most);
-        if (count) fold_packed(m, i, i + count, (count + least_rows - 1) / least_rows);
-        else {
-            count = 1;
-            if (m.open(env.listed[i])) choose_by_block(m, room);
-        }
-        __syncthreads();
-        const bool moves = threadIdx.x < count && FRESH(env.proposed + mine) != FRESH(env.labels + mine);
-        const u32 first = first_thread(room, moves, count);
-        if (first < count) move_alone(env.listed[i + first]);
-        i += first < count ? first + 1 : count;
-        rows = smaller(larger(2 * (first + 1), least_rows), (u32)BLOCK);
-    }
-}
-
-DEVICE double noise(u32 v, u32 part) {
-    return env.draws[mixed(mixed((i64)v, env.salt) ^ (i64)part, env.salt + 1) & (DRAWS - 1)];
-}
-
-// Join of a lone vertex to a part.
-struct Refining {
-    int group;
-    u32 v, own, community;
-    i64 cost, whole;
-    static constexpr bool packed = true;
-    __device__ Refining of_lane(u32 lane) const {
-        const u32 row = shuffle(v, lane);
-        return {group, row, row, shuffle(community, lane), shuffle(cost, lane), shuffle(whole, lane)};
-    }
-    __device__ bool open(u32 vertex) {
-        v = own = vertex;
-        if (FRESH(env.parts + v) != v || FRESH(env.part_sizes + v) != 1) return false;
-        community = env.labels[v], whole = env.mass_of[community], cost = env.price * env.mass[v];
-        return gain(env.scale, (u64)FRESH(env.inside + v), cost, whole - env.mass[v], v).high >= 0;
-    }
-    __device__ u32 label(u32 u) const { return env.labels[u] == community ? FRESH(env.parts + u) : NONE; }
-    __device__ Score scored(Score exact) const {
-        const double factor = value_of((u64)env.factor);
-        if (!(factor > 0)) return exact;
-        const double high = (double)exact.high, low = (double)exact.low;
-        const double value = (high * 18446744073709551616.0 + low) * factor + noise(v, exact.label) + 0.0;
-        const i64 bits = (i64)bits_of(value);
-        return {bits < 0 ? bits ^ 0x7fffffffffffffffll : bits, 0, exact.label};
-    }
-    __device__ void visit(u32 part, u64 sum, Score& best) const {
-        if (part == NONE) return;
-        const i64 mass = FRESH(env.part_mass + part);
-        const Score exact = gain(env.scale, sum, cost, mass, part);
-        if (exact.high < 0 || (FRESH(env.part_sizes + part) == 1 && group_of(part, env.salt) == group)) return;
-        if (gain(env.scale, (u64)FRESH(env.inside + part), env.price * mass, whole - mass, part).high < 0) return;
-        const Score score = scored(exact);
-        if (beats(score, best)) best = score;
-    }
-    __device__ void close(u64, const Score& best) const {
-        const Score stays = scored({0, 0, v});
-        if (beats(best, stays)) env.proposed[v] = best.label;
-    }
-};
-
-// All sub-rounds of a refinement. The tally has all rows. Cooperative.
-KERNEL_OF(4) refine_rows(i64) {
-    SHARED(Room, room);
-    u32 due = 0;
-    load_lists(room);
-    list_rows_of(room, env.salt, true);
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
-        env.parts[v] = env.proposed[v] = (u32)v, env.part_mass[v] = env.mass[v], env.part_sizes[v] = 1, env.inside[v] = 0;
-    }
-    grid_barrier(env.gate, due);
-    walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool) {
-        const u32 own = env.labels[v];
-        u64 inner = 0;
-        for (i64 e = first + lane_id(); e < last; e += 32)
-            if (env.labels[env.targets[e]] == own) inner += weight(e);
-        inner = warp_sum(inner);
-        if (lane_id() == 0 && inner) atomicAdd((u64*)env.inside + v, inner);
-    });
-    grid_barrier(env.gate, due);
-    for (int group = 0; group < GROUPS; group++) {
-        const Refining refining = {group};
-        fold_rows(refining, room, group, due);
-        grid_barrier(env.gate, due);
-        walk_rows(room.lists, group, [&](u32 v, i64 first, i64 last, bool begins) {
-            const u32 part = FRESH(env.proposed + v);
-            if (part == FRESH(env.parts + v)) return;
-            u64 change = begins && lane_id() == 0 ? (u64)FRESH(env.inside + v) : 0;
-            for (i64 e = first + lane_id(); e < last; e += 32) {
-                const u32 u = env.targets[e];
-                if (FRESH(env.parts + u) == part) change -= 2 * weight(e);
-                else if (FRESH(env.proposed + u) == part) change -= weight(e);
-            }
-            change = warp_sum(change);
-            if (lane_id() != 0) return;
-            atomicAdd((u64*)env.inside + part, change);
-            if (!begins) return;
-            env.part_sizes[v] = 0, env.part_mass[v] = 0;
-            atomicAdd(env.part_sizes + part, 1u), atomicAdd((u64*)env.part_mass + part, (u64)env.mass[v]);
-        });
-        grid_barrier(env.gate, due);
-        take_proposals(room.lists, group, env.parts, false);
-        grid_barrier(env.gate, due);
     }
 }

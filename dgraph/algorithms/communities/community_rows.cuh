@@ -1,228 +1,7 @@
-// Rows of a level of communities: lists of them by sub-round and by length, and folds of their labels.
+// Folds of the labels of rows.
 // A fold adds up the weights of each distinct label of a row's neighbours, exactly: in the lanes of a warp (up to 32 arcs), in a
 // table of a warp or of a block in shared memory, or, for longer rows, in a table in global memory that many blocks fill, a
 // chunk of the row each. A table is at least a third larger than the row, so it never overflows.
-// Kernels with grid barriers read with FRESH what they write.
-
-#define GROUPS 16
-#define CLASSES 4
-#define SHORT 32 // arcs of a row that the lanes of a warp hold
-#define BLOCK_SLOTS (WARP_SLOTS * (BLOCK / 32))
-#define BLOCK_MOST (BLOCK_SLOTS / 4 * 3)
-#define CHUNK (BLOCK_SLOTS / 2)
-#define AT_ONCE 4 // arcs that a thread reads before it uses the first
-#define NONE 0xffffffffu
-
-// Words of ``tally`` and ``used``: rows by sub-round and class, then chunks and slots of long rows by sub-round.
-#define CHUNKS (GROUPS * CLASSES)
-#define SLOTS (CHUNKS + GROUPS)
-#define COUNTS (SLOTS + GROUPS)
-
-struct Env {
-    const i64* offsets;
-    u32* targets;
-    weight_t* weights; // null: each is 1
-    const i64* mass;
-    u32 *labels, *proposed; // community of each vertex, and the one that it takes next
-    i64* mass_of; // totals of communities
-    u32 *sizes, *sole; // members, and their XOR
-    u8* active;
-    u32* parts; // refinement: part of each vertex, and totals of parts
-    i64 *part_mass, *inside; // inside: weight from a part to the rest of its community
-    u32* part_sizes;
-    const double* draws;
-    const u64* tally; // of the lists
-    u64 *next_tally, *used, *results;
-    u32 *listed, *chunk_row, *chunk_index;
-    u64* chunk_table;
-    u32* keys;
-    weight_t* sums;
-    u64* own_sums; // by first chunk of a long row
-    i64* best_high; // by chunk
-    u64* best_low;
-    u32* best_label;
-    u32* groups; // contraction: group of each vertex; and by group
-    i64 *group_rows, *group_starts, *row_starts, *group_mass;
-    u32* out_targets;
-    weight_t* out_weights;
-    i64 *lengths, *out_offsets;
-    double* slack; // bounds of moves, as in ``community_totals.py``
-    i64 *crossed, *outflow;
-    u64* drift;
-    u32 *flags, *swept; // marks of labels, and their prefix sums
-    u64* chosen; // pieces: one of each label
-    const u32* place; // level 0: number of each position of the graph
-    i64* degrees;
-    u32* gate;
-    u32* kept; // rounds of moves: labels of the best quality
-    u64* search; // the quality between launches, words below
-    u64* actives; // active vertices of each round of a launch
-    i64 n, scale, price, salt, next_salt, factor, swept_count, least_high, least_low, share;
-    i64 fewest, most_rows, most_chunks, most_slots; // a launch goes on while its lists are of these sizes
-};
-CONSTANT Env env;
-
-// Words of ``results``.
-#define INNER 0
-#define SQUARES 1
-#define MOVES 5
-#define LOOPS 6
-
-DEVICE u64 weight(i64 e) { return env.weights ? (u64)env.weights[e] : 1; }
-DEVICE int group_of(u32 v, i64 salt) { return (int)(mixed((i64)v, salt) & (GROUPS - 1)); }
-DEVICE int class_of(i64 length) { return length <= SHORT ? 0 : length <= WARP_SLOTS / 2 ? 1 : length <= BLOCK_MOST ? 2 : 3; }
-DEVICE u64 chunks_of(i64 length) { return ((u64)length + CHUNK - 1) / CHUNK; }
-DEVICE u64 slots_of(i64 length) {
-    const u64 most = 2 * (u64)smaller(length, env.n);
-    u64 slots = 64;
-    while (slots < most) slots *= 2;
-    return slots;
-}
-
-// Words of ``search``: the quality at first and the best since, less that; weight gained within communities; then the quality at
-// the end, less that at first, and the number of rounds.
-#define START 0
-#define BEST 2
-#define GAINED 4
-#define LAST 5
-#define ROUNDS 7
-
-struct Lists {
-    u64 start[GROUPS * CLASSES + 1], chunk_start[GROUPS + 1], slots;
-};
-
-struct Wide { // an integer modulo 2^128
-    u64 high, low;
-};
-DEVICE Wide plus(Wide a, Wide b) {
-    const u64 low = a.low + b.low;
-    return {a.high + b.high + (low < a.low), low};
-}
-DEVICE Wide minus(Wide a, Wide b) { return {a.high - b.high - (a.low < b.low), a.low - b.low}; }
-DEVICE Wide times(Wide a, u64 b) { return {a.high * b + __umul64hi(a.low, b), a.low * b}; }
-DEVICE bool is_less(Wide a, Wide b) { return a.high != b.high ? (i64)a.high < (i64)b.high : a.low < b.low; }
-
-struct Score { // a gain of 128 bits and its label; NONE: none
-    i64 high;
-    u64 low;
-    u32 label;
-};
-
-struct Room {
-    Lists lists;
-    u32 keys[BLOCK_SLOTS];
-    weight_t sums[BLOCK_SLOTS];
-    u32 counted[GROUPS * CLASSES];
-    u64 base[GROUPS * CLASSES];
-    Score best[BLOCK / 32];
-    u64 own[BLOCK / 32];
-    double drift, earlier;
-    u32 least;
-    Wide first, most, last; // rounds of moves: qualities as in ``search``
-    i64 gained;
-    bool improved, ends;
-};
-
-DEVICE void load_lists(Room& room) {
-    Lists& lists = room.lists;
-    for (u32 i = threadIdx.x; i < COUNTS; i += BLOCK) {
-        const u64 count = FRESH(env.tally + i);
-        if (i < CHUNKS) lists.start[i + 1] = count;
-        else if (i < SLOTS) lists.chunk_start[i - CHUNKS + 1] = count;
-        else room.base[i - SLOTS] = count;
-    }
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        lists.start[0] = lists.chunk_start[0] = lists.slots = 0;
-        for (int i = 0; i < GROUPS * CLASSES; i++) lists.start[i + 1] += lists.start[i];
-        for (int i = 0; i < GROUPS; i++) {
-            lists.chunk_start[i + 1] += lists.chunk_start[i];
-            lists.slots = larger(lists.slots, room.base[i]);
-        }
-    }
-    __syncthreads();
-}
-
-// True for a row that a list takes: of ``all``, those that have arcs, or else active ones.
-DEVICE bool is_listed(u64 v, bool all) { return all ? env.offsets[v + 1] > env.offsets[v] : FRESH(env.active + v) != 0; }
-
-// Count rows into ``next_tally``. By all blocks.
-DEVICE void tally_rows_of(Room& room, i64 salt, bool all) {
-    for (u32 i = threadIdx.x; i < GROUPS * CLASSES; i += BLOCK) room.counted[i] = 0;
-    __syncthreads();
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
-        if (!is_listed(v, all)) continue;
-        const i64 length = env.offsets[v + 1] - env.offsets[v];
-        const int group = group_of((u32)v, salt), kind = class_of(length);
-        atomicAdd(room.counted + group * CLASSES + kind, 1u);
-        if (kind < 3) continue;
-        atomicAdd(env.next_tally + CHUNKS + group, chunks_of(length));
-        atomicAdd(env.next_tally + SLOTS + group, slots_of(length));
-    }
-    __syncthreads();
-    for (u32 i = threadIdx.x; i < GROUPS * CLASSES; i += BLOCK)
-        if (room.counted[i]) atomicAdd(env.next_tally + i, (u64)room.counted[i]);
-}
-
-// Write the lists that were counted. By all blocks.
-DEVICE void list_rows_of(Room& room, i64 salt, bool all) {
-    const Lists& lists = room.lists;
-    for (u64 tile = (u64)blockIdx.x * BLOCK; tile < (u64)env.n; tile += threads()) {
-        const u64 v = tile + threadIdx.x;
-        const bool wanted = v < (u64)env.n && is_listed(v, all);
-        for (u32 i = threadIdx.x; i < GROUPS * CLASSES; i += BLOCK) room.counted[i] = 0;
-        if (!__syncthreads_or(wanted)) continue;
-        const i64 length = wanted ? env.offsets[v + 1] - env.offsets[v] : 0;
-        const int group = group_of((u32)v, salt), kind = class_of(length), list = group * CLASSES + kind;
-        const u32 mine = wanted ? atomicAdd(room.counted + list, 1u) : 0;
-        __syncthreads();
-        for (u32 i = threadIdx.x; i < GROUPS * CLASSES; i += BLOCK)
-            room.base[i] = room.counted[i] ? atomicAdd(env.used + i, (u64)room.counted[i]) : 0;
-        __syncthreads();
-        if (wanted) env.listed[lists.start[list] + room.base[list] + mine] = (u32)v;
-        if (wanted && kind == 3) {
-            const u64 chunks = chunks_of(length), table = atomicAdd(env.used + SLOTS + group, slots_of(length));
-            const u64 first = lists.chunk_start[group] + atomicAdd(env.used + CHUNKS + group, chunks);
-            for (u64 k = 0; k < chunks; k++)
-                env.chunk_row[first + k] = (u32)v, env.chunk_index[first + k] = (u32)k, env.chunk_table[first + k] = table;
-        }
-        __syncthreads();
-    }
-}
-
-// Rows of a sub-round by whole warps, long ones by chunks: ``f(v, first arc, last, true for the first chunk)``.
-template <class F> DEVICE void walk_rows(const Lists& lists, int group, const F& f) {
-    const u64 stop = lists.start[group * CLASSES + 3];
-    for (u64 i = lists.start[group * CLASSES] + warp_rank(); i < stop; i += warps()) {
-        const u32 v = FRESH(env.listed + i);
-        f(v, env.offsets[v], env.offsets[v + 1], true);
-    }
-    for (u64 j = lists.chunk_start[group] + warp_rank(); j < lists.chunk_start[group + 1]; j += warps()) {
-        const u32 v = FRESH(env.chunk_row + j), k = FRESH(env.chunk_index + j);
-        const i64 first = env.offsets[v] + (i64)k * CHUNK;
-        f(v, first, smaller(first + CHUNK, env.offsets[v + 1]), k == 0);
-    }
-}
-// Rows of more than SHORT arcs, by warps or blocks: ``f(v, this thread's first arc, last, threads)``.
-template <class F> DEVICE void walk_longer(const Lists& lists, int group, const F& f) {
-    const u64* start = lists.start + group * CLASSES;
-    for (u64 i = start[1] + warp_rank(); i < start[2]; i += warps()) {
-        const u32 v = FRESH(env.listed + i);
-        f(v, env.offsets[v] + lane_id(), env.offsets[v + 1], 32);
-    }
-    for (u64 i = start[2] + blockIdx.x; i < start[3]; i += gridDim.x) {
-        const u32 v = FRESH(env.listed + i);
-        f(v, env.offsets[v] + threadIdx.x, env.offsets[v + 1], BLOCK);
-    }
-    for (u64 j = lists.chunk_start[group] + blockIdx.x; j < lists.chunk_start[group + 1]; j += gridDim.x) {
-        const u32 v = FRESH(env.chunk_row + j);
-        const i64 first = env.offsets[v] + (i64)FRESH(env.chunk_index + j) * CHUNK;
-        f(v, first + threadIdx.x, smaller(first + CHUNK, env.offsets[v + 1]), BLOCK);
-    }
-}
-template <class F> DEVICE void walk_all_rows(const Lists& lists, const F& f) {
-    for (int group = 0; group < GROUPS; group++) walk_rows(lists, group, f);
-}
 
 // scale · weight - price · mass, of factors from 0 to below 2^63.
 DEVICE Score gain(i64 scale, u64 sum, i64 price, i64 mass, u32 label) {
@@ -256,19 +35,48 @@ DEVICE void block_best(Room& room, Score& best, u64& own) {
     __syncthreads();
 }
 
-DEVICE void insert(u32* keys, weight_t* sums, u64 slots, u32 label, weight_t x) {
-    u64 s = mix(label) & (slots - 1);
-    for (;; s = (s + 1) & (slots - 1)) {
-        u32 key = FRESH(keys + s);
-        if (key == NONE) key = atomicCAS(keys + s, NONE, label);
-        if (key == NONE || key == label) break;
+// A table in shared memory. ``take`` adds to a label's sum where a slot is empty or has this label, and returns the key before.
+struct Near {
+    u32* keys;
+    weight_t* sums;
+    __device__ void clear(u64 s) const { keys[s] = NONE, sums[s] = 0; }
+    __device__ u32 key(u64 s) const { return FRESH(keys + s); }
+    __device__ weight_t sum(u64 s) const { return FRESH(sums + s); }
+    __device__ u32 take(u64 s, u32 label, weight_t x) const {
+        u32 before = key(s);
+        if (before == NONE) before = atomicCAS(keys + s, NONE, label);
+        if (before == NONE || before == label) atomicAdd(sums + s, x);
+        return before;
     }
-    atomicAdd(sums + s, x);
+};
+// A table in global memory: of 32 bits, key and sum are written at once, as most labels of a long row are new at first.
+struct Far {
+    Slot* slots;
+    __device__ void clear(u64 s) const { slots[s] = {NONE, 0}; }
+    __device__ u32 key(u64 s) const { return FRESH(&slots[s].key); }
+    __device__ weight_t sum(u64 s) const { return FRESH(&slots[s].sum); }
+    __device__ u32 take(u64 s, u32 label, weight_t x) const {
+        u32 before;
+        if (sizeof(weight_t) == 4) before = (u32)atomicCAS((u64*)(slots + s), (u64)NONE, (u64)x << 32 | label);
+        else before = atomicCAS(&slots[s].key, NONE, label);
+        if (before == label || (before == NONE && sizeof(weight_t) > 4)) atomicAdd(&slots[s].sum, x);
+        return before;
+    }
+};
+
+// Returns true if the label is new.
+template <class T> DEVICE bool insert(const T& table, u64 slots, u32 label, weight_t x) {
+    for (u64 s = mix(label) & (slots - 1);; s = (s + 1) & (slots - 1)) {
+        const u32 before = table.take(s, label, x);
+        if (before == NONE || before == label) return before == NONE;
+    }
 }
 
-// Add arcs to a table, by ``step`` threads; returns this thread's weight to the row's own label.
-template <class M> DEVICE u64 add_arcs(M& m, u32* keys, weight_t* sums, u64 slots, i64 first, i64 last, u32 me, u32 step) {
+// Add arcs to a table, by ``step`` threads; returns this thread's weight to the row's own label, and counts new labels.
+template <class M, class T>
+DEVICE u64 add_arcs(M& m, const T& table, u64 slots, i64 first, i64 last, u32 me, u32 step, u32& added) {
     u64 own = 0;
+    added = 0;
     for (i64 e = first + me; e < last; e += AT_ONCE * step) {
         u32 label[AT_ONCE];
         for (int k = 0; k < AT_ONCE; k++) label[k] = e + k * step < last ? env.targets[e + k * step] : NONE;
@@ -277,18 +85,18 @@ template <class M> DEVICE u64 add_arcs(M& m, u32* keys, weight_t* sums, u64 slot
             if (label[k] == NONE) continue;
             const u64 x = weight(e + k * step);
             if (label[k] == m.own) own += x;
-            else insert(keys, sums, slots, label[k], (weight_t)x);
+            else added += insert(table, slots, label[k], (weight_t)x);
         }
     }
     return own;
 }
 
 // Best label of a range of slots for one thread of ``step``; M may take the sums elsewhere. By whole warps.
-template <class M> DEVICE Score visit_slots(M& m, const u32* keys, const weight_t* sums, u64 first, u64 last, u32 me, u32 step) {
+template <class M, class T> DEVICE Score visit_slots(M& m, const T& table, u64 first, u64 last, u32 me, u32 step) {
     Score best = no_score();
     for (u64 s = first + me; s - me % 32 < last; s += step) {
-        const u32 label = s < last ? FRESH(keys + s) : NONE;
-        m.visit(label, label == NONE ? 0 : (u64)FRESH(sums + s), best);
+        const u32 label = s < last ? table.key(s) : NONE;
+        m.visit(label, label == NONE ? 0 : (u64)table.sum(s), best);
     }
     return best;
 }
@@ -361,32 +169,36 @@ template <class M> DEVICE void fold_short(M& m) {
 
 template <class M> DEVICE void fold_by_warp(M& m, Room& room) {
     const i64 first = env.offsets[m.v], last = env.offsets[m.v + 1];
-    u32* keys = room.keys + warp_in_block() * WARP_SLOTS;
-    weight_t* sums = room.sums + warp_in_block() * WARP_SLOTS;
+    const Near table = {room.keys + warp_in_block() * WARP_SLOTS, room.sums + warp_in_block() * WARP_SLOTS};
     u32 slots = 64;
     while (slots < 2 * (last - first)) slots *= 2;
-    for (u32 s = lane_id(); s < slots; s += 32) keys[s] = NONE, sums[s] = 0;
+    for (u32 s = lane_id(); s < slots; s += 32) table.clear(s);
     __syncwarp();
-    const u64 own = warp_sum(add_arcs(m, keys, sums, slots, first, last, lane_id(), 32));
+    u32 added;
+    const u64 own = warp_sum(add_arcs(m, table, slots, first, last, lane_id(), 32, added));
     __syncwarp();
-    const Score best = warp_best(visit_slots(m, keys, sums, 0, slots, lane_id(), 32));
+    const Score best = warp_best(visit_slots(m, table, 0, slots, lane_id(), 32));
     if (lane_id() == 0) m.close(own, best);
     __syncwarp();
 }
 
-DEVICE void clear_block_table(Room& room, u32 slots) {
-    for (u32 s = threadIdx.x; s < slots; s += BLOCK) room.keys[s] = NONE, room.sums[s] = 0;
+// The cleared table of a block.
+DEVICE Near block_table(Room& room, u32 slots) {
+    const Near table = {room.keys, room.sums};
+    for (u32 s = threadIdx.x; s < slots; s += BLOCK) table.clear(s);
     __syncthreads();
+    return table;
 }
 
 template <class M> DEVICE void fold_by_block(M& m, Room& room) {
     const i64 first = env.offsets[m.v], last = env.offsets[m.v + 1];
     u32 slots = WARP_SLOTS;
     while (slots < BLOCK_SLOTS && slots < 2 * (last - first)) slots *= 2;
-    clear_block_table(room, slots);
-    u64 own = add_arcs(m, room.keys, room.sums, slots, first, last, threadIdx.x, BLOCK);
+    const Near table = block_table(room, slots);
+    u32 added;
+    u64 own = add_arcs(m, table, slots, first, last, threadIdx.x, BLOCK, added);
     __syncthreads();
-    Score best = visit_slots(m, room.keys, room.sums, 0, slots, threadIdx.x, BLOCK);
+    Score best = visit_slots(m, table, 0, slots, threadIdx.x, BLOCK);
     block_best(room, best, own);
     if (threadIdx.x == 0) m.close(own, best);
     __syncthreads();
@@ -396,33 +208,50 @@ template <class M> DEVICE void fold_by_block(M& m, Room& room) {
 struct Chunk {
     u64 j, k, chunks, slots, first_slot, last_slot;
     u32 v;
-    u32* keys;
-    weight_t* sums;
+    Far table;
     __device__ Chunk(u64 number) : j(number) {
         v = FRESH(env.chunk_row + j), k = FRESH(env.chunk_index + j);
         const i64 length = env.offsets[v + 1] - env.offsets[v];
-        const u64 table = FRESH(env.chunk_table + j);
-        chunks = chunks_of(length), slots = slots_of(length), keys = env.keys + table, sums = env.sums + table;
+        chunks = chunks_of(length), slots = slots_of(length), table = {env.table + FRESH(env.chunk_table + j)};
         first_slot = slots * k / chunks, last_slot = slots * (k + 1) / chunks;
     }
 };
 
 DEVICE void clear_chunk(const Chunk& c) {
-    for (u64 s = c.first_slot + threadIdx.x; s < c.last_slot; s += BLOCK) c.keys[s] = NONE, c.sums[s] = 0;
+    for (u64 s = c.first_slot + threadIdx.x; s < c.last_slot; s += BLOCK) c.table.clear(s);
     if (c.k == 0 && threadIdx.x == 0) env.own_sums[c.j] = 0;
 }
+// Add a chunk to its row's table, through a table of the block that is emptied when a tile might overflow it.
 template <class M> DEVICE void add_chunk(M& m, const Chunk& c, Room& room) {
-    clear_block_table(room, BLOCK_SLOTS);
-    const i64 first = env.offsets[c.v] + (i64)c.k * CHUNK, last = smaller(first + CHUNK, env.offsets[c.v + 1]);
-    const u64 own = warp_sum(add_arcs(m, room.keys, room.sums, BLOCK_SLOTS, first, last, threadIdx.x, BLOCK));
+    if (threadIdx.x == 0) room.filled = 0;
+    const Near table = block_table(room, BLOCK_SLOTS);
+    const i64 first = env.offsets[c.v] + (i64)c.k * ROW_CHUNK, last = smaller(first + ROW_CHUNK, env.offsets[c.v + 1]);
+    u64 own = 0;
+    for (i64 tile = first; tile < last; tile += TILE_ARCS) {
+        const i64 end = smaller(tile + TILE_ARCS, last);
+        u32 added;
+        own += add_arcs(m, table, BLOCK_SLOTS, tile, end, threadIdx.x, BLOCK, added);
+        added = warp_sum(added);
+        if (lane_id() == 0 && added) atomicAdd(&room.filled, added);
+        __syncthreads();
+        if (end < last && FRESH(&room.filled) <= BLOCK_SLOTS / 4) {
+            __syncthreads();
+            continue;
+        }
+        for (u32 s = threadIdx.x; s < BLOCK_SLOTS; s += BLOCK) {
+            if (table.key(s) == NONE) continue;
+            insert(c.table, c.slots, table.key(s), table.sum(s));
+            table.clear(s);
+        }
+        __syncthreads();
+        if (threadIdx.x == 0) room.filled = 0;
+        __syncthreads();
+    }
+    own = warp_sum(own);
     if (lane_id() == 0 && own) atomicAdd(env.own_sums + c.j - c.k, own);
-    __syncthreads();
-    for (u32 s = threadIdx.x; s < BLOCK_SLOTS; s += BLOCK)
-        if (room.keys[s] != NONE) insert(c.keys, c.sums, c.slots, room.keys[s], room.sums[s]);
-    __syncthreads();
 }
 template <class M> DEVICE void visit_chunk(M& m, const Chunk& c, Room& room) {
-    Score best = visit_slots(m, c.keys, c.sums, c.first_slot, c.last_slot, threadIdx.x, BLOCK);
+    Score best = visit_slots(m, c.table, c.first_slot, c.last_slot, threadIdx.x, BLOCK);
     u64 own = 0;
     block_best(room, best, own);
     if (threadIdx.x == 0) env.best_high[c.j] = best.high, env.best_low[c.j] = best.low, env.best_label[c.j] = best.label;
@@ -472,16 +301,4 @@ template <class M> DEVICE void fold_rows(const M& maker, Room& room, int group, 
         const Chunk c(j);
         if (c.k == 0 && m.open(c.v)) close_chunks(m, c);
     }
-}
-
-// Count rows for lists: all, or active ones.
-KERNEL tally_rows(i64 all) {
-    SHARED(Room, room);
-    tally_rows_of(room, env.next_salt, all != 0);
-}
-
-KERNEL list_rows(i64 all) {
-    SHARED(Room, room);
-    load_lists(room);
-    list_rows_of(room, env.salt, all != 0);
 }

@@ -10,8 +10,8 @@ from dgraph.algorithms.communities.graph_level import GraphLevel, sums_by
 from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, add_into, mixed
 from dgraph.backend.cpu.threads.plain_kernels import plain_first
 
-GROUPS = 16
-"""Sub-rounds of a round."""
+GROUPS, FEW_GROUPS, SPARSE = 16, 4, 8
+"""Sub-rounds of a round, and of one in which at most one of ``SPARSE`` vertices is active: few are neighbours."""
 
 ALONE = -1
 """Target of a vertex that moves alone, and leaves its community for an empty one."""
@@ -168,7 +168,7 @@ def is_better(exact, best, label, chosen, own):
 
 
 @njit(**INLINE)
-def best_move(v, scale, price, most, rows, totals, bounds, sums, touched, salt, group):
+def best_move(v, scale, price, most, rows, totals, bounds, sums, touched, salt, group, groups):
     """Return the label that v should have, ``ALONE`` for any empty one, and set its bounds.
 
     ``sums`` is 0 again afterwards.
@@ -186,6 +186,7 @@ def best_move(v, scale, price, most, rows, totals, bounds, sums, touched, salt, 
         salt: seed of the round.
         group: sub-round, whose vertices move at once; two lone ones then only join towards the smaller label, and a
             vertex leaves only for its own label, if no vertex has it. -1: v moves alone.
+        groups: sub-rounds of the round.
     """
     offsets, targets, weights, mass, counts = rows
     labels, mass_of, sizes, counts_of, sole = totals
@@ -203,7 +204,13 @@ def best_move(v, scale, price, most, rows, totals, bounds, sums, touched, salt, 
         if (
             is_better(exact, best, c, chosen, own)
             and counts_of[c] + counts[v] <= most
-            and not (group >= 0 and c > own and sizes[own] == 1 and sizes[c] == 1 and group_of(sole[c], salt) == group)
+            and not (
+                group >= 0
+                and c > own
+                and sizes[own] == 1
+                and sizes[c] == 1
+                and group_of(sole[c], salt, groups) == group
+            )
         ):
             exact, best, chosen, kept = best, exact, c, mass_of[c] + mass[v]
         if exceeds(exact, rival):
@@ -221,26 +228,26 @@ def best_move(v, scale, price, most, rows, totals, bounds, sums, touched, salt, 
 
 
 @njit(**INLINE)
-def group_of(v, salt):
-    """Return the sub-round of a vertex."""
-    return mixed(np.int64(v), salt) & (GROUPS - 1)
+def group_of(v, salt, groups):
+    """Return the sub-round of a vertex, of a power of two of them."""
+    return mixed(np.int64(v), salt) & (groups - 1)
 
 
 @plain_first
 @njit(**OPTIONS)
-def by_group(wanted, salt, starts, order):
+def by_group(wanted, salt, groups, starts, order):
     """List the wanted vertices by sub-round, ascending, and the start of each."""
     for i in range(len(starts)):
         starts[i] = 0
     for v in range(len(wanted)):
         if wanted[v]:
-            starts[group_of(v, salt) + 1] += 1
+            starts[group_of(v, salt, groups) + 1] += 1
     for group in range(GROUPS):
         starts[group + 1] += starts[group]
     total = 0
     for v in range(len(wanted) - 1, -1, -1):
         if wanted[v]:
-            group = group_of(v, salt)
+            group = group_of(v, salt, groups)
             starts[group + 1] -= 1
             order[starts[group + 1]] = v
             total += 1

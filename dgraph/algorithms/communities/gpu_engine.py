@@ -1,6 +1,6 @@
 """GpuEngine: steps of a search for communities on one GPU; ``search_steps.py`` takes them in turn.
 
-The kernels (``community_rows.cuh``, ``community_moves.cuh``, ``community_levels.cuh``) give the bits of
+The kernels (``community_*.cuh``) give the bits of
 ``host_engine.py``. A launch of ``move_round`` runs all sub-rounds of a round; the host reads one array of counters
 after it, and decides in integers of any size.
 """
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.communities.community_totals import GROUPS
+from dgraph.algorithms.communities.community_totals import FEW_GROUPS, GROUPS, SPARSE
 from dgraph.algorithms.communities.refinement import NOISE_BITS, inverse, noise
 from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cuda.codegen.kernel_parts import in_parts
@@ -43,17 +43,20 @@ PASSES = 1 << 13
 AT_ONCE = 64
 """Rounds of one launch at most: a run is cancelled between launches."""
 
+TILES, ARCS_OF_A_TILE = 8, 1 << 26
+"""Tiles of a chunk of a long row at most, and arcs of a level for each: chunks for all blocks in each sub-round."""
+
 BEST, GAINED, LAST, ROUNDS, ENDS, ACTIVES = 2, 4, 5, 7, 8, 9
-"""Words of ``search``, see ``community_rows.cuh``, before the numbers of active vertices of a launch's rounds."""
+"""Words of ``search``, see ``community_lists.cuh``, before the numbers of active vertices of a launch's rounds."""
 
 MEMBERS = (
     "offsets", "targets", "weights", "mass", "labels", "proposed", "mass_of", "sizes", "sole", "active", "parts",
     "part_mass", "inside", "part_sizes", "draws", "tally", "next_tally", "used", "results", "listed", "chunk_row",
-    "chunk_index", "chunk_table", "keys", "sums", "own_sums", "best_high", "best_low", "best_label", "groups",
+    "chunk_index", "chunk_table", "table", "own_sums", "best_high", "best_low", "best_label", "groups",
     "group_rows", "group_starts", "row_starts", "group_mass", "out_targets", "out_weights", "lengths", "out_offsets",
     "slack", "crossed", "outflow", "drift", "flags", "swept", "chosen", "place", "degrees", "gate", "kept", "search",
     "actives", "n", "scale", "price", "salt", "next_salt", "factor", "swept_count", "least_high", "least_low",
-    "share", "fewest", "most_rows", "most_chunks", "most_slots",
+    "share", "fewest", "most_rows", "most_chunks", "most_slots", "tiles",
 )  # fmt: skip
 """Members of ``Env``."""
 
@@ -64,9 +67,11 @@ PLACES = {name: place for place, name in enumerate(MEMBERS)}
 def text(narrow: bool, slots: int) -> str:
     """Return the kernels' text. ``narrow``: sums of weights take 32 bits; ``slots``: of a warp's table."""
     definitions = (
-        f"typedef {'u32' if narrow else 'u64'} weight_t;\n#define WARP_SLOTS {slots}\n#define DRAWS {1 << NOISE_BITS}"
+        f"typedef {'u32' if narrow else 'u64'} weight_t;\n#define WARP_SLOTS {slots}\n#define DRAWS {1 << NOISE_BITS}\n"
+        f"#define GROUPS {GROUPS}\n#define FEW_GROUPS {FEW_GROUPS}\n#define SPARSE {SPARSE}"
     )
-    return in_parts(own_text(definitions, "union_find", "community_rows", "community_moves", "community_levels"), 8)
+    files = ("lists", "rows", "moves", "sweep", "refinement", "levels")
+    return in_parts(own_text(definitions, "union_find", *(f"community_{file}" for file in files)), 8)
 
 
 def _limbs(number: int) -> tuple[int, int]:
@@ -130,7 +135,7 @@ class GpuEngine:
         self.kind = np.uint32 if narrow else np.uint64
         self.module = device.module(text(narrow, WARP_SLOTS[narrow]), f"communities_{'narrow' if narrow else 'wide'}")
         self.counters = [self.xp.zeros(WORDS, np.uint64) for _ in range(2)]
-        self.tables: dict[str, Any] = {"keys": None}
+        self.tables: dict[str, Any] = {"table": None}
         self.draws = None if theta is None else device.put(noise())
 
     def _launch(
@@ -143,6 +148,8 @@ class GpuEngine:
         places = {"n": len(arrays["offsets"]) - 1 if "offsets" in arrays else len(arrays["labels"]), "tally": tally}
         results = {"next_tally": address, "used": address + 8 * USED, "results": address + 8 * RESULTS}
         results |= {"gate": address + 8 * GATE, "draws": self.draws}
+        if "targets" in arrays:
+            results["tiles"] = min(1 << (len(arrays["targets"]) // ARCS_OF_A_TILE).bit_length(), TILES)
         words = [0] * len(MEMBERS)
         for values in (places, self.tables, results, arrays, numbers):
             for name, value in values.items():
@@ -165,8 +172,14 @@ class GpuEngine:
         self._launch("tally_rows", arrays, int(every), next_salt=salt)
         return self._counted()
 
-    def _listing(self, counts: np.ndarray, lists: dict[str, Any]) -> dict[str, Any]:
-        """Return arrays for the lists of a tally, ``lists`` where they are long enough; make room in the tables."""
+    def _listing(self, counts: np.ndarray, lists: dict[str, Any], n: int = 0) -> dict[str, Any]:
+        """Return arrays for the lists of a tally, ``lists`` where they are long enough; make room in the tables.
+
+        Args:
+            counts: the tally.
+            lists: arrays.
+            n: vertices of a level whose rounds may be sparse.
+        """
         xp = self.xp
         rows, chunks = int(counts[:CHUNKS].sum()), int(counts[CHUNKS:SLOTS].sum())
         if not lists or len(lists["listed"]) < rows:
@@ -174,10 +187,11 @@ class GpuEngine:
         if "chunk_row" not in lists or len(lists["chunk_row"]) < chunks:
             lists |= {"chunk_row": xp.empty(chunks, np.uint32), "chunk_index": xp.empty(chunks, np.uint32)}
             lists |= {"chunk_table": xp.empty(chunks, np.uint64)}
-        tables, slots = self.tables, int(counts[SLOTS:COUNTS].max())
-        if tables["keys"] is None or len(tables["keys"]) < slots:
-            tables |= dict.fromkeys(("keys", "sums"))
-            tables |= {"keys": xp.empty(slots, np.uint32), "sums": xp.empty(slots, self.kind)}
+        groups = FEW_GROUPS if rows * SPARSE <= n else GROUPS
+        tables, slots = self.tables, int(counts[SLOTS:COUNTS].reshape(-1, groups).sum(axis=0).max())
+        if tables["table"] is None or len(tables["table"]) < slots:
+            tables["table"] = None
+            tables["table"] = xp.empty((slots, 2), self.kind)
         if "own_sums" not in tables or len(tables["own_sums"]) < chunks:
             tables |= {"own_sums": xp.empty(chunks, np.uint64), "best_high": xp.empty(chunks, np.int64)}
             tables |= {"best_low": xp.empty(chunks, np.uint64), "best_label": xp.empty(chunks, np.uint32)}
@@ -249,9 +263,9 @@ class GpuEngine:
         counts, lists = device.read(words).copy(), {"listed": xp.empty(n, np.uint32)}
         best = last = 0
         while (count := int(counts[:CHUNKS].sum())) and go_on(count):
-            lists = self._listing(counts, lists)
+            lists = self._listing(counts, lists, n)
             blocks, fewest, most_rows = self._grid("move_rounds", count, n)
-            bounds = {"most_chunks": len(lists["chunk_row"]), "most_slots": len(self.tables["keys"])}
+            bounds = {"most_chunks": len(lists["chunk_row"]), "most_slots": len(self.tables["table"])}
             bounds |= {"fewest": fewest, "most_rows": min(most_rows, n), "share": share}
             bounds["least_high"], bounds["least_low"] = _limbs(least)
             self._clear()
@@ -281,19 +295,19 @@ class GpuEngine:
         blocks = max(blocks, n // PASSES)
         return min(blocks, self.device.blocks * self.module.resident(kernel)), least, most
 
-    def gaining(self, partition: GpuPartition) -> Any:
-        """Return 1 for vertices that gain by a move, uint8 (n,); None: none does."""
+    def gaining(self, partition: GpuPartition) -> tuple[Any, int]:
+        """Return 1 for vertices that gain by a move, uint8 (n,), and their number."""
         xp, n, scale, price = self.xp, partition.level.n, self.units.scale, self.units.price
         arrays = partition.arrays | {"active": xp.empty(n, np.uint8), "proposed": xp.empty(n, np.uint32)}
         self._launch("mark_candidates", arrays, scale=scale, price=price)
         counts = self._tallied(arrays, False, 0)
         if not counts[:CHUNKS].any():
-            return None
+            return arrays["active"], 0
         lists = self._listing(counts, {})
         self._clear()
         blocks = self._grid("find_gaining", int(counts[:CHUNKS].sum()), n)[0]
         self._launch("find_gaining", arrays | lists, 0, blocks, True, scale=scale, price=price)
-        return arrays["active"] if int(self._counted()[MOVES]) else None
+        return arrays["active"], int(self._counted()[MOVES])
 
     def sweep(self, partition: GpuPartition, active: Any) -> None:
         """Move vertices that gain, in turn."""

@@ -41,13 +41,15 @@ class HostEngine:
         share: int = 0, active: np.ndarray | None = None,
     ) -> int:  # fmt: skip
         """Move vertices in rounds, of which the first has active ones, or all; see ``moves.py``."""
-        active = np.ones(partition.level.n, np.uint8) if active is None else active.copy()
+        if active is None:
+            active = (np.diff(partition.level.offsets) > 0) | (partition.sizes[partition.labels] > 1)
+        active = active.astype(np.uint8)
         return move(partition, self.units, self.most, salts, go_on, least, share, active, self.team)
 
-    def gaining(self, partition: Partition) -> np.ndarray | None:
-        """Return 1 for vertices that gain by a move; None: none does."""
+    def gaining(self, partition: Partition) -> tuple[np.ndarray, int]:
+        """Return 1 for vertices that gain by a move, uint8 (n,), and their number."""
         flags = gaining(partition, self.units, self.most, self.team)
-        return flags if flags.any() else None
+        return flags, int(np.count_nonzero(flags))
 
     def sweep(self, partition: Partition, active: np.ndarray) -> None:
         """Move vertices that gain, in turn."""

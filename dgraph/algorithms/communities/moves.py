@@ -13,7 +13,9 @@ import numpy as np
 
 from dgraph._support.compiled import njit
 from dgraph.algorithms.communities.community_totals import (
+    FEW_GROUPS,
     GROUPS,
+    SPARSE,
     Partition,
     apply_move,
     best_move,
@@ -54,15 +56,16 @@ def move(
     starts, order = np.zeros(GROUPS + 1, np.int64), np.empty(n, np.int32)
     while True:
         salt = salts()
-        by_group(active, salt, starts, order)
+        groups = FEW_GROUPS if np.count_nonzero(active) * SPARSE <= n else GROUPS
+        by_group(active, salt, groups, starts, order)
         if not starts[-1] or not go_on(int(starts[-1])):
             break
         threads = level.round_threads(int(starts[-1]), team)
         inner, squares = np.zeros((threads, 8), np.int64), np.zeros(3, np.int64)
         team.run(
             _round, threads, np.zeros(16, np.int64), np.zeros(3 * GROUPS, np.int64), starts, order, units.scale,
-            units.price, most, level.rows, partition.totals, partition.bounds, proposed, active, salt, sums, touched,
-            inner, squares,
+            units.price, most, level.rows, partition.totals, partition.bounds, proposed, active, salt, groups, sums,
+            touched, inner, squares,
         )  # fmt: skip
         partition.end_round()
         masses = (int(squares[2]) << 64) + (int(squares[1]) << 32) + int(squares[0])
@@ -81,8 +84,8 @@ def move(
 @plain_first
 @njit(**OPTIONS)
 def _round(
-    t, threads, gate, taken, starts, order, scale, price, most, rows, totals, bounds, proposed, active, salt, all_sums,
-    all_touched, inner, squares,
+    t, threads, gate, taken, starts, order, scale, price, most, rows, totals, bounds, proposed, active, salt, groups,
+    all_sums, all_touched, inner, squares,
 ):  # fmt: skip
     """Run the sub-rounds of a round: choose; take labels and move totals, on thread 0; activate neighbours.
 
@@ -94,7 +97,7 @@ def _round(
     labels, mass_of, counts_of = totals[0], totals[1], totals[3]
     slack, crossed = bounds[0], bounds[1]
     change = 0
-    for group in range(GROUPS):
+    for group in range(groups):
         low, high = starts[group], starts[group + 1]
         if low == high:
             continue
@@ -107,8 +110,8 @@ def _round(
                 active[v] = 0
                 if not stays(v, scale, price, mass, labels, mass_of, bounds):
                     proposed[v] = best_move(
-                        v, scale, price, most, rows, totals, bounds, all_sums[t], all_touched[t], salt, group
-                    )
+                        v, scale, price, most, rows, totals, bounds, all_sums[t], all_touched[t], salt, group, groups
+                    )  # fmt: skip
         barrier(gate, threads)
         if t == 0:
             moved = low

@@ -41,7 +41,7 @@ def refine(partition: Partition, units: Units, theta: float, salt: int, team: Te
     parts, sizes = np.arange(n, dtype=np.int32), np.ones(n, np.int64)
     inside, change = np.empty(n, np.int64), np.zeros(n, np.int64)
     starts, order = np.zeros(GROUPS + 1, np.int64), np.empty(n, np.int32)
-    by_group(np.ones(n, np.uint8), salt, starts, order)
+    by_group(np.ones(n, np.uint8), salt, GROUPS, starts, order)
     factor = 0.0 if theta == 0 else inverse(theta, units)
     team.run(
         _refine, threads, np.zeros(16, np.int64), np.zeros(2 * GROUPS + 1, np.int64), starts, order, units.scale,
@@ -154,7 +154,7 @@ def _choose(
                 continue
         elif exceeds(best, exact) or (exact == best and part > chosen):
             continue
-        if sizes[part] == 1 and group_of(part, salt) == group:
+        if sizes[part] == 1 and group_of(part, salt, GROUPS) == group:
             continue
         if gain(scale, inside[part], price * mass_in[part], whole - mass_in[part])[0] < 0:
             continue

@@ -23,8 +23,8 @@ LEAST_GAIN = 100_000
 SHARE = 30
 """It also ends with one that gains at most 1/SHARE of what its rounds have gained."""
 
-POLISHED = 2
-"""Times that the polish moves vertices in rounds: more rounds move few of them, and each needs a search of all."""
+FEW = 1_000
+"""Vertices that gain, up to which the polish moves them one by one."""
 
 LARGEST_SALT = (1 << 62) - 1
 
@@ -117,43 +117,32 @@ class SearchSteps:
     def _polished(self, labels: Any) -> tuple[Any, int, int]:
         """Return labels that no move, split or join improves, their quality, and the number of moved vertices.
 
-        Each step raises the exact quality, so it ends. Vertices move one by one once rounds of moves, splits and joins
-        improve nothing, and from the turn after ``POLISHED`` on.
+        Vertices move until none gains; then communities are split into their connected pieces, and pieces are joined.
+        Each step raises the exact quality, so it ends.
         """
-        engine, level, turn, moved = self.engine, self.level, 0, 0
-        serial, stable, partition = False, False, engine.partition(level, labels)
+        engine, level, moved = self.engine, self.level, 0
         while True:
-            moves = self._settle(partition, serial)
-            moved += moves
-            if serial and stable and not moves:
-                break
-            turn += 1
+            partition = engine.partition(level, engine.copy(labels))
+            moved += self._settle(partition)
             pieces = engine.connected(level, partition.labels)
             splits = engine.count(pieces) - engine.count(partition.labels)
             parts, groups = engine.coarse(level, pieces)
             joined = engine.partition(parts, engine.alone(parts.n))
-            stable = not self._settle(joined, True) and not splits
+            joins = self._settle(joined)
             firsts = engine.above(groups, engine.alone(level.n), parts.n)
             labels = engine.through(engine.through(firsts, joined.labels), groups)
-            if stable and serial:
-                break
-            if not stable:
-                partition = engine.partition(level, engine.copy(labels))
-            serial |= stable or turn == POLISHED
-        return labels, engine.quality(joined), moved
+            if not splits and not joins:
+                return labels, engine.quality(joined), moved
 
-    def _settle(self, partition: Any, serial: bool) -> int:
-        """Move single vertices; return the number of vertices that have moved.
+    def _settle(self, partition: Any) -> int:
+        """Move single vertices until none gains; return the number of vertices that have moved.
 
-        Vertices that gain move in rounds, :data:`POLISHED` times unless these gain nothing. If ``serial``, these
-        rounds go on while they gain, and then vertices move one by one until none gains.
+        Vertices that gain move in rounds while these gain and more than :data:`FEW` vertices do, and then one by one.
         """
-        engine, before = self.engine, self.engine.copy(partition.labels)
-        turn, rounds, share = 0, True, 0 if serial else SHARE
-        while (rounds or serial) and (active := engine.gaining(partition)) is not None:
-            turn += 1
-            rounds = rounds and engine.move(partition, self._salt, lambda active: True, 0, share, active) > 0
-            if not rounds and serial:
-                engine.sweep(partition, active)
-            rounds = rounds and turn < POLISHED
+        engine, before, rounds = self.engine, self.engine.copy(partition.labels), True
+        while count := (gaining := engine.gaining(partition))[1]:
+            rounds = rounds and count > FEW
+            rounds = rounds and engine.move(partition, self._salt, lambda active: True, 0, SHARE, gaining[0]) > 0
+            if not rounds:
+                engine.sweep(partition, gaining[0])
         return engine.changes(before, partition.labels)

@@ -45,7 +45,7 @@ def _find(t, threads, taken, scale, price, most, rows, totals, bounds, flags, al
         for v in range(first, min(first + CHUNK, n)):
             if stays(v, scale, price, mass, labels, mass_of, bounds):
                 continue
-            best = best_move(v, scale, price, most, rows, totals, bounds, all_sums[t], all_touched[t], 0, -1)
+            best = best_move(v, scale, price, most, rows, totals, bounds, all_sums[t], all_touched[t], 0, -1, 1)
             if best != labels[v]:
                 flags[v] = 1
                 bounds[0][v] = -np.inf
@@ -56,7 +56,7 @@ def _find(t, threads, taken, scale, price, most, rows, totals, bounds, flags, al
 def _sweep(vertices, scale, price, most, rows, totals, bounds, sums, touched):
     labels, sizes = totals[0], totals[2]
     for v in vertices:
-        new = best_move(v, scale, price, most, rows, totals, bounds, sums, touched, 0, -1)
+        new = best_move(v, scale, price, most, rows, totals, bounds, sums, touched, 0, -1, 1)
         if new == ALONE:
             new = np.int32(empty_label(v, sizes))
         if new != labels[v]:

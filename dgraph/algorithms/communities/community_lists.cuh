@@ -1,0 +1,260 @@
+// Rows of a level of communities: what kernels read and write, lists of rows by sub-round and by length, and walks of them.
+// Kernels with grid barriers read with FRESH what they write.
+
+#define CLASSES 4
+#define SHORT 32 // arcs of a row that the lanes of a warp hold
+#define BLOCK_SLOTS (WARP_SLOTS * (BLOCK / 32))
+#define BLOCK_MOST (BLOCK_SLOTS / 4 * 3)
+#define TILE_ARCS (BLOCK_SLOTS / 2) // arcs of a chunk that a block adds before it looks whether its table is filled
+#define ROW_CHUNK (env.tiles * TILE_ARCS)
+#define AT_ONCE 4 // arcs that a thread reads before it uses the first
+#define NONE 0xffffffffu
+
+// Words of ``tally`` and ``used``: rows by sub-round and class, then chunks and slots of long rows by sub-round.
+#define CHUNKS (GROUPS * CLASSES)
+#define SLOTS (CHUNKS + GROUPS)
+#define COUNTS (SLOTS + GROUPS)
+
+struct alignas(2 * sizeof(weight_t)) Slot { // of a table in global memory
+    u32 key;
+    weight_t sum;
+};
+
+struct Env {
+    const i64* offsets;
+    u32* targets;
+    weight_t* weights; // null: each is 1
+    const i64* mass;
+    u32 *labels, *proposed; // community of each vertex, and the one that it takes next
+    i64* mass_of; // totals of communities
+    u32 *sizes, *sole; // members, and their XOR
+    u8* active; // bits of a vertex, below
+    u32* parts; // refinement: part of each vertex, and totals of parts
+    i64 *part_mass, *inside; // inside: weight from a part to the rest of its community
+    u32* part_sizes;
+    const double* draws;
+    const u64* tally; // of the lists
+    u64 *next_tally, *used, *results;
+    u32 *listed, *chunk_row, *chunk_index;
+    u64* chunk_table;
+    Slot* table;
+    u64* own_sums; // by first chunk of a long row
+    i64* best_high; // by chunk
+    u64* best_low;
+    u32* best_label;
+    u32* groups; // contraction: group of each vertex; and by group
+    i64 *group_rows, *group_starts, *row_starts, *group_mass;
+    u32* out_targets;
+    weight_t* out_weights;
+    i64 *lengths, *out_offsets;
+    double* slack; // bounds of moves, as in ``community_totals.py``
+    i64 *crossed, *outflow;
+    u64* drift;
+    u32 *flags, *swept; // marks of labels, and their prefix sums
+    u64* chosen; // pieces: one of each label
+    const u32* place; // level 0: number of each position of the graph
+    i64* degrees;
+    u32* gate;
+    u32* kept; // rounds of moves: labels of the best quality
+    u64* search; // the quality between launches, words below
+    u64* actives; // active vertices of each round of a launch
+    i64 n, scale, price, salt, next_salt, factor, swept_count, least_high, least_low, share;
+    i64 fewest, most_rows, most_chunks, most_slots; // a launch goes on while its lists are of these sizes
+    i64 tiles; // of a chunk
+};
+CONSTANT Env env;
+
+// Bits of ``active``: the vertex looks in the next round; it moves in this sub-round; ``slack`` bounds its gains.
+#define ACTIVE 1
+#define MOVING 2
+#define BOUNDED 4
+
+// Words of ``results``.
+#define INNER 0
+#define SQUARES 1
+#define MOVES 5
+#define LOOPS 6
+
+DEVICE u64 weight(i64 e) { return env.weights ? (u64)env.weights[e] : 1; }
+DEVICE int group_of(u32 v, i64 salt, int groups) { return (int)(mixed((i64)v, salt) & (groups - 1)); }
+DEVICE int class_of(i64 length) { return length <= SHORT ? 0 : length <= WARP_SLOTS / 2 ? 1 : length <= BLOCK_MOST ? 2 : 3; }
+DEVICE u64 chunks_of(i64 length) { return ((u64)length + ROW_CHUNK - 1) / ROW_CHUNK; }
+DEVICE u64 slots_of(i64 length) {
+    const u64 most = 2 * (u64)smaller(length, env.n);
+    u64 slots = 64;
+    while (slots < most) slots *= 2;
+    return slots;
+}
+
+// Words of ``search``: the quality at first and the best since, less that; weight gained within communities; then the quality at
+// the end, less that at first, and the number of rounds.
+#define START 0
+#define BEST 2
+#define GAINED 4
+#define LAST 5
+#define ROUNDS 7
+
+struct Lists {
+    u64 start[GROUPS * CLASSES + 1], chunk_start[GROUPS + 1], slots;
+    int groups; // sub-rounds with rows: a sparse round has few
+};
+
+struct Wide { // an integer modulo 2^128
+    u64 high, low;
+};
+DEVICE Wide plus(Wide a, Wide b) {
+    const u64 low = a.low + b.low;
+    return {a.high + b.high + (low < a.low), low};
+}
+DEVICE Wide minus(Wide a, Wide b) { return {a.high - b.high - (a.low < b.low), a.low - b.low}; }
+DEVICE Wide times(Wide a, u64 b) { return {a.high * b + __umul64hi(a.low, b), a.low * b}; }
+DEVICE bool is_less(Wide a, Wide b) { return a.high != b.high ? (i64)a.high < (i64)b.high : a.low < b.low; }
+
+struct Score { // a gain of 128 bits and its label; NONE: none
+    i64 high;
+    u64 low;
+    u32 label;
+};
+
+struct Room {
+    Lists lists;
+    u32 keys[BLOCK_SLOTS];
+    weight_t sums[BLOCK_SLOTS];
+    u32 counted[GROUPS * CLASSES];
+    u64 base[GROUPS * CLASSES];
+    Score best[BLOCK / 32];
+    u64 own[BLOCK / 32];
+    double drift, earlier;
+    u32 least, filled; // filled: slots of the table
+    Wide first, most, last; // rounds of moves: qualities as in ``search``
+    i64 gained;
+    u64 loops; // contraction: weight within groups
+    bool improved, ends;
+};
+
+// Load the tally. ``sparse``: a round of few rows has few sub-rounds.
+DEVICE void load_lists(Room& room, bool sparse = false) {
+    Lists& lists = room.lists;
+    for (u32 i = threadIdx.x; i < COUNTS; i += BLOCK) {
+        const u64 count = FRESH(env.tally + i);
+        if (i < CHUNKS) lists.start[i + 1] = count;
+        else if (i < SLOTS) lists.chunk_start[i - CHUNKS + 1] = count;
+        else room.base[i - SLOTS] = count;
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        lists.start[0] = lists.chunk_start[0] = lists.slots = 0;
+        u64 rows = 0;
+        for (int i = 1; i <= GROUPS * CLASSES; i++) rows += lists.start[i];
+        lists.groups = sparse && rows * SPARSE <= (u64)env.n ? FEW_GROUPS : GROUPS;
+        for (int i = lists.groups; i < GROUPS; i++) {
+            const int group = i & (lists.groups - 1);
+            for (int kind = 1; kind <= CLASSES; kind++) {
+                lists.start[group * CLASSES + kind] += lists.start[i * CLASSES + kind];
+                lists.start[i * CLASSES + kind] = 0;
+            }
+            lists.chunk_start[group + 1] += lists.chunk_start[i + 1], lists.chunk_start[i + 1] = 0;
+            room.base[group] += room.base[i], room.base[i] = 0;
+        }
+        for (int i = 0; i < GROUPS * CLASSES; i++) lists.start[i + 1] += lists.start[i];
+        for (int i = 0; i < GROUPS; i++) {
+            lists.chunk_start[i + 1] += lists.chunk_start[i];
+            lists.slots = larger(lists.slots, room.base[i]);
+        }
+    }
+    __syncthreads();
+}
+
+// True for a row that a list takes: of ``all``, those that have arcs, or else active ones.
+DEVICE bool is_listed(u64 v, bool all) { return all ? env.offsets[v + 1] > env.offsets[v] : (FRESH(env.active + v) & ACTIVE) != 0; }
+
+// Count rows into ``next_tally``. By all blocks.
+DEVICE void tally_rows_of(Room& room, i64 salt, bool all) {
+    for (u32 i = threadIdx.x; i < GROUPS * CLASSES; i += BLOCK) room.counted[i] = 0;
+    __syncthreads();
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
+        if (!is_listed(v, all)) continue;
+        const i64 length = env.offsets[v + 1] - env.offsets[v];
+        const int group = group_of((u32)v, salt, GROUPS), kind = class_of(length);
+        atomicAdd(room.counted + group * CLASSES + kind, 1u);
+        if (kind < 3) continue;
+        atomicAdd(env.next_tally + CHUNKS + group, chunks_of(length));
+        atomicAdd(env.next_tally + SLOTS + group, slots_of(length));
+    }
+    __syncthreads();
+    for (u32 i = threadIdx.x; i < GROUPS * CLASSES; i += BLOCK)
+        if (room.counted[i]) atomicAdd(env.next_tally + i, (u64)room.counted[i]);
+}
+
+// Write the lists that were counted. By all blocks.
+DEVICE void list_rows_of(Room& room, i64 salt, bool all) {
+    const Lists& lists = room.lists;
+    for (u64 tile = (u64)blockIdx.x * BLOCK; tile < (u64)env.n; tile += threads()) {
+        const u64 v = tile + threadIdx.x;
+        const bool wanted = v < (u64)env.n && is_listed(v, all);
+        for (u32 i = threadIdx.x; i < GROUPS * CLASSES; i += BLOCK) room.counted[i] = 0;
+        if (!__syncthreads_or(wanted)) continue;
+        const i64 length = wanted ? env.offsets[v + 1] - env.offsets[v] : 0;
+        const int group = group_of((u32)v, salt, lists.groups), kind = class_of(length), list = group * CLASSES + kind;
+        const u32 mine = wanted ? atomicAdd(room.counted + list, 1u) : 0;
+        __syncthreads();
+        for (u32 i = threadIdx.x; i < GROUPS * CLASSES; i += BLOCK)
+            room.base[i] = room.counted[i] ? atomicAdd(env.used + i, (u64)room.counted[i]) : 0;
+        __syncthreads();
+        if (wanted) env.listed[lists.start[list] + room.base[list] + mine] = (u32)v;
+        if (wanted && kind == 3) {
+            const u64 chunks = chunks_of(length), table = atomicAdd(env.used + SLOTS + group, slots_of(length));
+            const u64 first = lists.chunk_start[group] + atomicAdd(env.used + CHUNKS + group, chunks);
+            for (u64 k = 0; k < chunks; k++)
+                env.chunk_row[first + k] = (u32)v, env.chunk_index[first + k] = (u32)k, env.chunk_table[first + k] = table;
+        }
+        __syncthreads();
+    }
+}
+
+// Rows of a sub-round by whole warps, long ones by eighths of chunks: ``f(v, first arc, last, true for the row's first arcs)``.
+template <class F> DEVICE void walk_rows(const Lists& lists, int group, const F& f) {
+    const u64 stop = lists.start[group * CLASSES + 3];
+    for (u64 i = lists.start[group * CLASSES] + warp_rank(); i < stop; i += warps()) {
+        const u32 v = FRESH(env.listed + i);
+        f(v, env.offsets[v], env.offsets[v + 1], true);
+    }
+    for (u64 i = 8 * lists.chunk_start[group] + warp_rank(); i < 8 * lists.chunk_start[group + 1]; i += warps()) {
+        const u32 v = FRESH(env.chunk_row + i / 8);
+        const i64 before = (i64)FRESH(env.chunk_index + i / 8) * ROW_CHUNK + (i64)(i % 8) * (ROW_CHUNK / 8);
+        const i64 first = env.offsets[v] + before, last = smaller(first + ROW_CHUNK / 8, env.offsets[v + 1]);
+        if (first < last) f(v, first, last, before == 0);
+    }
+}
+// Rows of more than SHORT arcs, by warps or blocks: ``f(v, this thread's first arc, last, threads)``.
+template <class F> DEVICE void walk_longer(const Lists& lists, int group, const F& f) {
+    const u64* start = lists.start + group * CLASSES;
+    for (u64 i = start[1] + warp_rank(); i < start[2]; i += warps()) {
+        const u32 v = FRESH(env.listed + i);
+        f(v, env.offsets[v] + lane_id(), env.offsets[v + 1], 32);
+    }
+    for (u64 i = start[2] + blockIdx.x; i < start[3]; i += gridDim.x) {
+        const u32 v = FRESH(env.listed + i);
+        f(v, env.offsets[v] + threadIdx.x, env.offsets[v + 1], BLOCK);
+    }
+    for (u64 j = lists.chunk_start[group] + blockIdx.x; j < lists.chunk_start[group + 1]; j += gridDim.x) {
+        const u32 v = FRESH(env.chunk_row + j);
+        const i64 first = env.offsets[v] + (i64)FRESH(env.chunk_index + j) * ROW_CHUNK;
+        f(v, first + threadIdx.x, smaller(first + ROW_CHUNK, env.offsets[v + 1]), BLOCK);
+    }
+}
+template <class F> DEVICE void walk_all_rows(const Lists& lists, const F& f) {
+    for (int group = 0; group < GROUPS; group++) walk_rows(lists, group, f);
+}
+
+// Count rows for lists: all, or active ones.
+KERNEL tally_rows(i64 all) {
+    SHARED(Room, room);
+    tally_rows_of(room, env.next_salt, all != 0);
+}
+
+KERNEL list_rows(i64 all) {
+    SHARED(Room, room);
+    load_lists(room);
+    list_rows_of(room, env.salt, all != 0);
+}

@@ -1,0 +1,76 @@
+// Moves of single vertices in one serial order, by one block; see ``serial_moves.py``.
+
+// The first of some threads of a block, ``none`` if there is none.
+DEVICE u32 first_thread(Room& room, bool wanted, u32 none) {
+    if (threadIdx.x == 0) room.least = none;
+    __syncthreads();
+    if (wanted) atomicMin(&room.least, (u32)threadIdx.x);
+    __syncthreads();
+    const u32 first = room.least;
+    __syncthreads();
+    return first;
+}
+
+// Choose for a row of more than SHORT arcs. One block.
+DEVICE void choose_by_block(Moving<true>& m, Room& room) {
+    const i64 first = env.offsets[m.v], last = env.offsets[m.v + 1];
+    if (last - first <= BLOCK_MOST) return fold_by_block(m, room);
+    const u64 slots = slots_of(last - first); // in a table in global memory
+    const Far table = {env.table};
+    for (u64 s = threadIdx.x; s < slots; s += BLOCK) table.clear(s);
+    __syncthreads();
+    u32 added;
+    u64 own = add_arcs(m, table, slots, first, last, threadIdx.x, BLOCK, added);
+    __syncthreads();
+    Score best = visit_slots(m, table, 0, slots, threadIdx.x, BLOCK);
+    block_best(room, best, own);
+    if (threadIdx.x == 0) m.close(own, best);
+}
+
+// Move v to its proposal. One block.
+DEVICE void move_alone(u32 v) {
+    const u32 own = FRESH(env.labels + v);
+    __syncthreads();
+    if (threadIdx.x == 0 && FRESH(env.proposed + v) == NONE) {
+        u32 empty = v;
+        while (FRESH(env.sizes + empty)) empty = empty + 1 < (u32)env.n ? empty + 1 : 0;
+        env.proposed[v] = empty;
+    }
+    __syncthreads();
+    const u32 taken = FRESH(env.proposed + v);
+    if (warp_in_block() == 0) {
+        const u64 outflow = add_members(lane_id() == 0, v, own, true);
+        add_members(lane_id() == 0, v, taken, false);
+        if (outflow) atomicMax(env.drift + 1, outflow);
+        if (lane_id() == 0) env.labels[v] = taken;
+    }
+    for (i64 e = env.offsets[v] + threadIdx.x; e < env.offsets[v + 1]; e += BLOCK)
+        cross(env.targets[e], FRESH(env.labels + env.targets[e]), own, taken, weight(e));
+    __syncthreads();
+}
+
+// Move the listed vertices in turn. One block: it chooses for the next few short rows at once, moves the first vertex that
+// gains, and chooses again for those after it. ``proposed`` has the labels before.
+KERNEL sweep(i64) {
+    SHARED(Room, room);
+    const u32 least_rows = BLOCK / 32;
+    u32 rows = least_rows;
+    for (i64 i = 0; i < env.swept_count;) {
+        Moving<true> m = moving_of<true>(room, -1, false);
+        const u32 most = (u32)smaller((i64)rows, env.swept_count - i);
+        const u32 mine = threadIdx.x < most ? env.listed[i + threadIdx.x] : 0;
+        const bool is_long = threadIdx.x < most && env.offsets[mine + 1] - env.offsets[mine] > SHORT;
+        u32 count = first_thread(room, is_long, most);
+        if (count) fold_packed(m, i, i + count, (count + least_rows - 1) / least_rows);
+        else {
+            count = 1;
+            if (m.open(env.listed[i])) choose_by_block(m, room);
+        }
+        __syncthreads();
+        const bool moves = threadIdx.x < count && FRESH(env.proposed + mine) != FRESH(env.labels + mine);
+        const u32 first = first_thread(room, moves, count);
+        if (first < count) move_alone(env.listed[i + first]);
+        i += first < count ? first + 1 : count;
+        rows = smaller(larger(2 * (first + 1), least_rows), (u32)BLOCK);
+    }
+}
