@@ -287,7 +287,9 @@ class Graph(Constructors, GraphForms, GraphPaths):
             raise UsageError(f"the graph {self.facts.name} was closed; load it again")
 
     def _made(self, block: EdgeBlock) -> Graph:
-        return Graph(block, self.comm).on(self.policy, self.device)
+        other = Graph(block, self.comm)
+        other.policy, other.device = self.policy, self.device
+        return other
 
     def partition(
         self, step: Callable[[str, str], AbstractContextManager] = lambda name, policy: nullcontext()
