@@ -9,6 +9,7 @@ import numpy as np
 
 from dgraph._support.arguments import instance
 from dgraph._support.extras import extra
+from dgraph.errors import OutputError, UsageError
 
 COLOURS = ("#4477aa", "#ee8866", "#228833", "#aa3377", "#ccbb44", "#66ccee", "#ee6677", "#777777")
 """Colours of classes, taken in turn."""
@@ -29,6 +30,21 @@ def axes_of(ax: Any, title: str, x: str, y: str) -> Any:
         _, ax = extra("matplotlib.pyplot", "plot()").subplots(layout="constrained")
     ax.set(title=title, xlabel=x, ylabel=y)
     return ax
+
+
+def write_picture(ax: Any, path: str) -> None:
+    """Write the figure of axes to a file; the suffix names the format.
+
+    Raises:
+        UsageError: a format that matplotlib does not write.
+        OutputError: the system refused.
+    """
+    try:
+        ax.figure.savefig(path)
+    except ValueError as refusal:
+        raise UsageError(f"{path}: {refusal}; give .png, .svg or .pdf") from None
+    except OSError as refusal:
+        raise OutputError(f"{path} cannot be written: {refusal.strerror or refusal}") from None
 
 
 def draw_counts(ax: Any, values: np.ndarray, counts: np.ndarray, logarithmic: bool) -> None:

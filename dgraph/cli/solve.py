@@ -200,6 +200,8 @@ def refuse_words(request: RunRequest) -> Algorithm:
         raise UsageError(f"--target prints a path, for which --format {request.format} has no line; give table or json")
     if request.top is not None and request.format not in (None, "table", "json"):
         raise UsageError(f"--top prints rows, for which --format {request.format} has no line; give table or json")
+    if request.top is not None and request.quiet and not (request.report or request.format):
+        raise UsageError(f"--top {request.top} prints rows, and --quiet nothing; leave one out, or give --report FILE")
     if request.format:
         report.STYLES[request.format].check(request.algorithm, request.run | request.parameters)
     try:
@@ -261,12 +263,22 @@ def _load(request: RunRequest, comm: Comm, record: Record, progress: Progress) -
 
 
 def _with_attributes(graph: Graph, path: Path) -> Graph:
-    """Return the graph with the columns of a table of vertices, which rank 0 reads; collective."""
-    table = None
+    """Return the graph with the columns of a table of vertices, which rank 0 reads; collective.
+
+    Rows of other vertices are left out, with a warning, unless all are.
+    """
+    table, vertices = None, []
     with graph.comm.together():
         if graph.comm.rank == 0:
             table = read_vertex_file(path)
             table = table.rename_columns(["vertex", *table.column_names[1:]])
+            vertices = table["vertex"].to_numpy()
+    there = graph.has(vertices)
+    total, count = graph.comm.total(len(there)), graph.comm.total(int(np.count_nonzero(there)))
+    if 0 < count < total:
+        table = None if table is None else table.filter(there)
+        text = f"{path}: left out {total - count:,} of {total:,} rows, of vertices that the graph does not have"
+        graph.facts.warnings.append(text)
     return graph.with_vertex_attributes(table)
 
 

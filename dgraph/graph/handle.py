@@ -15,7 +15,7 @@ from dgraph.comm import Comm, collective, communicator
 from dgraph.comm.rank_threads import at_most
 from dgraph.errors import OutOfMemory, UsageError
 from dgraph.graph.bases.graph_forms import GraphForms
-from dgraph.graph.bases.graph_subgraphs import GraphSubgraphs
+from dgraph.graph.bases.graph_paths import GraphPaths
 from dgraph.graph.bases.shared_attribute import SharedAttribute
 from dgraph.graph.block import EdgeBlock, GraphFacts
 from dgraph.graph.build.local_graph import build
@@ -50,7 +50,7 @@ MOST_CHUNKS = 1 << 20
 """Pieces of a store that its index lists."""
 
 
-class Graph(Constructors, GraphForms, GraphSubgraphs):
+class Graph(Constructors, GraphForms, GraphPaths):
     """A graph spread over the ranks of ``comm``; its methods are collective, but for :meth:`on`.
 
     ``with graph:`` gives its memory back at the end, as :meth:`close` does.
@@ -287,7 +287,9 @@ class Graph(Constructors, GraphForms, GraphSubgraphs):
             raise UsageError(f"the graph {self.facts.name} was closed; load it again")
 
     def _made(self, block: EdgeBlock) -> Graph:
-        return Graph(block, self.comm).on(self.policy, self.device)
+        other = Graph(block, self.comm)
+        other.policy, other.device = self.policy, self.device
+        return other
 
     def partition(
         self, step: Callable[[str, str], AbstractContextManager] = lambda name, policy: nullcontext()

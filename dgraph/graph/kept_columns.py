@@ -142,6 +142,23 @@ def gids_of(what: str, vertices: np.ndarray, block: EdgeBlock, comm: Comm) -> np
     Raises:
         UsageError: vertices of another type, or one that the graph does not have.
     """
+    gids = gids_if_there(what, vertices, block, comm)
+    with comm.together():
+        wrong = np.flatnonzero(gids < 0)
+        if wrong.size:
+            vertex = vertices[wrong[0]]
+            text = vertex.decode(*ENCODING) if isinstance(vertex, bytes) else str(vertex)
+            mend = "leave it out"
+            if wrong.size > 1:
+                mend = f"{wrong.size - 1:,} more are none; graph.has(vertices) tells which to leave out"
+            raise UsageError(
+                f"{what}: {text} is not a vertex of the graph {block.facts.name} of {block.n:,} vertices; {mend}"
+            )
+    return gids
+
+
+def gids_if_there(what: str, vertices: np.ndarray, block: EdgeBlock, comm: Comm) -> np.ndarray:
+    """Return the gids as :func:`gids_of`, -1 for vertices that the graph does not have; collective."""
     names = block.ids.names
     with comm.together():
         if vertices.ndim != 1:
@@ -153,16 +170,7 @@ def gids_of(what: str, vertices: np.ndarray, block: EdgeBlock, comm: Comm) -> np
         numbers = vertices.astype(np.int64) if names is None else np.zeros(0, np.int64)
     if names is not None:
         numbers = name_numbers(names, words, comm)
-    gids = np.array(block.ids.to_gid(numbers, comm))
-    with comm.together():
-        wrong = np.flatnonzero(gids < 0)
-        if wrong.size:
-            vertex = vertices[wrong[0]]
-            text = vertex.decode(*ENCODING) if isinstance(vertex, bytes) else str(vertex)
-            raise UsageError(
-                f"{what}: {text} is not a vertex of the graph {block.facts.name} of {block.n:,} vertices; leave it out"
-            )
-    return gids
+    return np.array(block.ids.to_gid(numbers, comm))
 
 
 def _parts(name: str, source: Any) -> tuple[np.ndarray | None, np.ndarray]:

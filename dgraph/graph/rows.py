@@ -27,8 +27,11 @@ def row_shares(function: Callable[[slice], object], offsets: np.ndarray, threads
         threads: threads to use.
     """
     rows, threads = offsets.size - 1, min(threads, MOST)
+    if threads <= 1:
+        function(slice(0, rows))
+        return
     arcs = int(offsets[-1] - offsets[0])
-    pieces = min(PIECES * threads, max(1, (arcs + rows) // SHARE)) if threads > 1 else 1
+    pieces = min(PIECES * threads, max(1, (arcs + rows) // SHARE))
     steps = np.arange(1, pieces, dtype=np.int64)
     inner = np.searchsorted(offsets, offsets[0] + arcs * steps // pieces)
     if arcs < rows:  # most rows are empty: equally many rows

@@ -28,12 +28,17 @@ from dgraph.graph.rows import merge_parallel
 CHUNK = 1 << 16
 """Rows whose targets a rank sends at a time."""
 
+FEW = 12
+"""Rows that are sought in each other, by bisection."""
+
 SOUGHT = 64
 """Of more rows for each one that stays, targets are sought among those that stay; else a table has the new gids."""
 
 
 def row_starts(block: EdgeBlock, comm: Comm) -> np.ndarray:
     """Return the first gid of every rank's rows, then n: int64 (P + 1,); collective."""
+    if comm.size == 1:
+        return np.array([0, block.n])
     return np.append(comm.allgather(np.array([block.first], np.int64))[:, 0], block.n)
 
 
@@ -143,6 +148,13 @@ def within(block: EdgeBlock, gids: np.ndarray, radius: int, comm: Comm) -> np.nd
     Returns:
         Their rows here, ascending, int64.
     """
+    if comm.size == 1 and SOUGHT * len(gids) < block.rows:
+        rows = np.unique(gids).astype(np.int64)
+        if not radius:
+            return rows
+        near = _targets(block, rows)
+        if radius == 1 and SOUGHT * len(near) < block.rows:
+            return np.unique(np.concatenate([rows, near]))
     starts = row_starts(block, comm)
     reached = np.zeros(block.rows, bool)
     rows = _newly_reached([gids], starts, reached, comm)
@@ -210,6 +222,13 @@ def _between(block: EdgeBlock, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray
     """Return the arcs of some rows that lead to these rows, as :func:`_entries`, without numbers of the other arcs."""
     begins, ends = block.offsets[rows], block.offsets[rows + 1]
     pieces = [block.targets[first:last] for first, last in zip(begins.tolist(), ends.tolist(), strict=True)]
+    if len(rows) <= FEW and not block.facts.duplicates_kept:
+        wanted = rows.astype(block.targets.dtype)
+        places = np.concatenate([np.searchsorted(piece, wanted) for piece in pieces])
+        entries = np.repeat(begins, len(rows)) + places
+        some = np.flatnonzero(places < np.repeat(ends - begins, len(rows)))
+        some = some[block.targets[entries[some]] == np.tile(wanted, len(rows))[some]]
+        return entries[some], some // len(rows)
     stays = np.zeros(block.rows, bool)
     stays[rows] = True
     inside = np.flatnonzero(stays[np.concatenate(pieces)])

@@ -169,6 +169,8 @@ PRECISION = {"precision : str": '"double", or "single" for ranks of half the mem
 
 def get_info() -> dict[str, Any]:
     """Return the description of the backend, for NetworkX's documentation and configuration."""
+    from dgraph.networkx_backend.configuration import BackendConfig  # NetworkX is being imported
+
     functions: dict[str, dict] = {name: {"additional_docs": f"dgraph {text}."} for name, text in ENGINE.items()}
     functions["pagerank"]["additional_parameters"] = PRECISION
     for name in ("leiden_communities", "leiden_partitions"):
@@ -178,6 +180,6 @@ def get_info() -> dict[str, Any]:
         "project": "dgraph-analytics",
         "package": "dgraph.networkx_backend",
         "short_summary": "Parallel CPU and GPU algorithms of dgraph.",
-        "default_config": {"device": "auto", "min_edges": 10_000, "service": os.environ.get(SERVICE, "")},
+        "default_config": BackendConfig(service=os.environ.get(SERVICE, "")),
         "functions": functions,
     }

@@ -94,6 +94,15 @@ def hops(
     return _ordered(_levels(answer, len(graph), first))
 
 
+def path_between(graph: ConvertedGraph, source: int, target: int) -> list[int]:
+    """Return positions on a path of fewest edges, both ends included; [] if there is none."""
+    engine = graph.engine()
+    if not isinstance(engine, Graph):  # a service's
+        return solve("bfs", engine, source=source, target=target).path(target)
+    calls["shortest_path"] += 1
+    return engine.shortest_path(source, target)
+
+
 def hops_both_ways(graph: ConvertedGraph, sources: Sequence[int]) -> np.ndarray:
     """Return the hops from the nearest of the sources along edges in either direction, -1 if unreached."""
     engine = _rooted(*both_ways(graph), None, sources)

@@ -85,11 +85,7 @@ def shortest_path_length(G: ConvertedGraph, source=None, target=None, weight=Non
             return single_source_shortest_path_length(G, source)
         return lengths(G, search(G, [position(G, source)], weight))
     if weight is None:
-        first, last = position(G, source), position(G, target)
-        hops = distances(G, [first], None, target=last)
-        if hops.values[last] < 0:
-            raise nx.NetworkXNoPath(f"No path between {source} and {target}.")
-        return hops.values[last].item()
+        return len(bidirectional_shortest_path(G, source, target)) - 1
     return (dijkstra_path_length if method == "dijkstra" else bellman_ford_path_length)(G, source, target, weight)
 
 

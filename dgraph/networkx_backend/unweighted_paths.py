@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import networkx as nx
+import numpy as np
 
 from dgraph.networkx_backend.answers import NETWORKX, answers
 from dgraph.networkx_backend.converted_graph import ConvertedGraph
-from dgraph.networkx_backend.engine_runs import depth, search
+from dgraph.networkx_backend.engine_runs import depth, path_between, search
 from dgraph.networkx_backend.nodes_given import position
-from dgraph.networkx_backend.path_lists import all_paths, all_predecessors, lengths, path_to
+from dgraph.networkx_backend.path_lists import all_paths, all_predecessors, lengths
 
 
 @answers
@@ -57,10 +58,10 @@ def bidirectional_shortest_path(G: ConvertedGraph, source, target) -> list:
     """Return a path of fewest edges from source to target."""
     first = position(G, source)
     last = position(G, target)
-    tree = search(G, [first], target=last)
-    if tree.values[last] < 0:
+    path = path_between(G, first, last)
+    if not path:
         raise nx.NetworkXNoPath(f"No path between {source} and {target}.")
-    return path_to(G, tree.parent, last)
+    return G.names(np.array(path))
 
 
 @answers

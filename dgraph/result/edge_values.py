@@ -12,6 +12,7 @@ from dgraph._support.arguments import path as path_of
 from dgraph._support.arguments import root_rank
 from dgraph.comm import Comm, collective
 from dgraph.graph.names import Names, decode_names
+from dgraph.result.arrow_tables import pandas_frame
 from dgraph.result.files.sample_sort import SampleSort
 from dgraph.result.files.save import save_in_order
 
@@ -69,14 +70,38 @@ class EdgeValues:
 
         Names of vertices are str (dtype object).
         """
-        out, root = {}, root_rank(root, self.comm.size)
+        root = root_rank(root, self.comm.size)
+        columns = self._gathered(root)
+        if self.names is not None:
+            columns |= {end: decode_names(columns[end]) for end in ("source", "target")}
+        return columns if self.comm.rank == root else None
+
+    @collective
+    def to_pandas(self, root: int = 0) -> Any:
+        """Return the rows of :meth:`gather` as a ``pandas.DataFrame`` on ``root``; None on the other ranks.
+
+        Names of vertices have pandas' string dtype.
+
+        Raises:
+            UsageError: pandas, or for names pyarrow, is not installed.
+            DataError: a name is not UTF-8.
+        """
+        root = root_rank(root, self.comm.size)
+        columns, frame = self._gathered(root), None
+        with self.comm.together():
+            if self.comm.rank == root:
+                frame = pandas_frame(columns, ())
+        return frame
+
+    def _gathered(self, root: int) -> dict[str, np.ndarray]:
+        """Return the columns of all edges on ``root``, names as bytes; empty ones on the other ranks."""
+        columns = {}
         for name, mine in (("source", self.source), ("target", self.target), (self.name, self.values)):
             parts = [mine if rank == root else mine[:0] for rank in range(self.comm.size)]
-            out[name] = np.concatenate(self.comm.alltoallv(parts))
+            columns[name] = np.concatenate(self.comm.alltoallv(parts))
         if self.names is not None:
-            for name in ("source", "target"):
-                out[name] = decode_names(self.names.words(out[name], self.comm))
-        return out if self.comm.rank == root else None
+            columns |= {end: self.names.words(columns[end], self.comm) for end in ("source", "target")}
+        return columns
 
     @collective
     def save(self, path: str | os.PathLike) -> None:

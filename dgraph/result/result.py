@@ -110,11 +110,13 @@ class Result(ResultTables):
         return notebook.html(self)
 
     @collective
-    def plot(self, kind: str | None = None, column: str | None = None, *, ax: Any = None, root: int = 0) -> Any:
+    def plot(
+        self, kind: str | None = None, column: str | None = None, *, ax: Any = None,
+        path: str | os.PathLike | None = None, root: int = 0,
+    ) -> Any:  # fmt: skip
         """Draw a column or the rounds with matplotlib, from counts that the ranks gather.
 
-        ``result.plot().figure.savefig("sizes.svg")`` makes a file. On one rank with a service's result, the column is
-        fetched.
+        ``result.plot(path="sizes.svg")`` makes a file. On one rank with a service's result, the column is fetched.
 
         Args:
             kind: "values" (how many vertices have each value, or a histogram), "sizes" (of the classes of equal value,
@@ -123,16 +125,19 @@ class Result(ResultTables):
                 round, which ``Options(record="residual")`` records); None: by the column.
             column: as of :meth:`top`.
             ax: matplotlib axes to draw on; None: those of a new figure.
+            path: file to write the picture to; its suffix names the format. None: none.
             root: the rank that draws.
 
         Returns:
             The axes; None on ranks other than ``root``.
 
         Raises:
-            UsageError: matplotlib is not installed, an unknown kind or column, or no rounds or residuals were recorded.
+            UsageError: matplotlib is not installed, an unknown kind or column, no rounds or residuals were recorded, or
+                a suffix of no format.
+            OutputError: the system refused to write the file.
         """
-        name = self._column(column)
-        return plotted(self, self._numbers[name], kind, name, ax, root_rank(root, self.comm.size))
+        name, file = self._column(column), None if path is None else path_of("path", path)
+        return plotted(self, self._numbers[name], kind, name, ax, root_rank(root, self.comm.size), file)
 
     def rounds_table(self) -> dict[str, np.ndarray]:
         """Return a row for each round that the report keeps, as columns; not collective.

@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 
 from dgraph._support.arguments import choice
-from dgraph._support.pictures import axes_of, draw_bins, draw_convergence, draw_counts, draw_profile, draw_rounds
+from dgraph._support.pictures import (
+    axes_of,
+    draw_bins,
+    draw_convergence,
+    draw_counts,
+    draw_profile,
+    draw_rounds,
+    write_picture,
+)
 from dgraph.comm.value_counts import class_sizes, counted, histogram
 from dgraph.errors import UsageError
 from dgraph.result.arrow_tables import missing
@@ -29,7 +37,9 @@ FEW = 1_000
 """Most distinct integers that have a bar each; of more, a histogram has bins."""
 
 
-def plotted(result: Any, values: np.ndarray, kind: str | None, column: str, ax: Any, root: int) -> Any:
+def plotted(
+    result: Any, values: np.ndarray, kind: str | None, column: str, ax: Any, root: int, path: str | None = None
+) -> Any:
     """Draw a picture on ``root``; return its axes there, and None elsewhere; collective.
 
     Args:
@@ -39,6 +49,7 @@ def plotted(result: Any, values: np.ndarray, kind: str | None, column: str, ax: 
         column: name of the column.
         ax: matplotlib axes to draw on; None: those of a new figure.
         root: the rank that draws.
+        path: file to write the figure to; None: none.
 
     Raises:
         UsageError: no such kind, no recorded rounds or residuals, or matplotlib is not installed.
@@ -53,6 +64,8 @@ def plotted(result: Any, values: np.ndarray, kind: str | None, column: str, ax: 
         if result.comm.rank == root:
             tolerance = result.report["algorithm"]["parameters"].get("tol") if kind == "convergence" else None
             axes = _drawn(kind, column, figures, kept, tolerance, result.algorithm, ax)
+            if path is not None:
+                write_picture(axes, path)
     return axes
 
 

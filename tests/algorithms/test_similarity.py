@@ -119,6 +119,10 @@ def test_names_and_columns():
     graph = dgraph.Graph.from_edges(*(np.array(names, dtype="U1") for names in ends), directed=False)
     result = dgraph.similarity(graph, measure="overlap", first=["a", "d"], second=["c", "a"], validate=True)
     pairs, rows = result.edges.gather(), result.gather()
+    frame = result.edges.to_pandas(root=world().size - 1)
+    assert (frame is None) == (world().rank < world().size - 1)
+    if frame is not None:
+        assert frame.to_dict("list") == {"source": ["a", "d"], "target": ["c", "a"], "similarity": [1.0, 0.0]}
     if here:
         assert pairs["target"].tolist() == ["c", "a"]
         assert pairs["similarity"].tolist() == [1.0, 0.0]

@@ -181,7 +181,7 @@ def test_conditions_choose_edges_and_attributes_join_the_largest_rows(dgraph, tm
         }
     )  # fmt: skip
     (table.to_parquet if suffix == "parquet" else table.to_csv)(tmp_path / f"t.{suffix}", index=False)
-    people = pd.DataFrame({"id": np.arange(60), "since": pd.Timestamp("2001-01-01"), "city": ["Ulm", None] * 30})
+    people = pd.DataFrame({"id": np.arange(90), "since": pd.Timestamp("2001-01-01"), "city": ["Ulm", None] * 45})
     people.to_parquet(tmp_path / "people.parquet", index=False)
     codes, said = dgraph(
         f"degrees t.{suffix} --columns payer,payee --keep paid,how,big --keep-parallel --where paid>=2024-03-01 "
@@ -193,7 +193,9 @@ def test_conditions_choose_edges_and_attributes_join_the_largest_rows(dgraph, tm
     march = table[(table.paid.dt.month == 3) & (table.how != "wire") & table.big & (table.payer < 25)]
     degrees = pd.concat([march.payer, march.payee]).value_counts()
     largest = sorted(((-count, vertex) for vertex, count in degrees.items()))[:4]
-    top = json.loads((tmp_path / "run.json").read_text())["outcome"]["top"]
+    report = json.loads((tmp_path / "run.json").read_text())
+    top, dropped = report["outcome"]["top"], 90 - len({*table.payer, *table.payee, *range(table.payee.max() + 1)})
+    assert f"people.parquet: left out {dropped} of 90 rows, of vertices that the graph does not have" in said
     assert list(zip(top["degree"], top["vertex"], strict=True)) == [(-count, vertex) for count, vertex in largest]
     assert top["city"] == [None if vertex % 2 else "Ulm" for vertex in top["vertex"]]
     assert set(top["since"]) == {"2001-01-01T00:00:00"}
@@ -211,6 +213,7 @@ def test_conditions_and_largest_rows_are_refused_by_name(dgraph, tmp_path):
         ("--where source<x", "needs a number"),
         ("--where how<card", "holds text, which is compared by = and !="),
         ("--where hov=card", "did you mean 'how'?"),
+        ("--top 2 --quiet", "--top 2 prints rows, and --quiet nothing"),
         ("--top 0", "--top 0, but it is 1 or more"),
         ("--attributes t.csv", "give --top or --output"),
         ("--top 2 --attributes t.json", "read from .csv, .parquet and .arrow"),

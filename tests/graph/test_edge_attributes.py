@@ -388,6 +388,30 @@ def test_vertices_with_names_join_a_table_of_text():
             assert dict(zip(answer.vertex, answer.city, strict=True)) == dict(zip(people.who, people.city, strict=True))
 
 
+@pytest.mark.parametrize("names", [False, True])
+def test_a_graph_tells_its_vertices_from_others(names):
+    """A table of people has some that the graph does not: those of :meth:`Graph.has` join it, all are refused."""
+    table, people = calls(), pd.DataFrame({"who": np.arange(-3, 60, 2), "age": np.arange(32)})
+    if names:
+        for frame, column in ((table, "source"), (table, "target"), (people, "who")):
+            frame[column] = frame[column].map("v{:03}".format)
+    graph, mine = dgraph.Graph.from_pandas(share(table)), share(people)
+    ends = {*table.source, *table.target, *([] if names else range(table.source.max()))}
+    there = [who in ends for who in mine.who]
+    kinds = [mine.who, mine.who.tolist(), mine.who.to_numpy()]
+    assert [graph.has(kind).tolist() for kind in kinds] == [there] * len(kinds)
+    assert graph.has(people.who[:0]).shape == (0,)
+    with pytest.raises(UsageError, match=r"age: .* is not a vertex of the graph .*; [0-9]+ more are none; graph\.has"):
+        graph.with_vertex_attributes(people if world().rank == 0 else people[:0], "who")
+    joined = dgraph.cc(graph.with_vertex_attributes(mine[graph.has(mine.who)], "who")).to_pandas(attributes=True)
+    if joined is not None:
+        assert joined.age.tolist() == pytest.approx(
+            joined[["vertex"]].merge(people, left_on="vertex", right_on="who", how="left").age, nan_ok=True
+        )
+    with pytest.raises(UsageError, match="this graph's are"):
+        graph.has(np.array([1, 2]) if names else np.array(["a"]))
+
+
 @pytest.mark.parametrize("directed", [True, False])
 def test_attributes_go_to_other_libraries(directed):
     """Edges of NetworkX and igraph have the attributes that were kept, with None for missing text and times."""

@@ -96,6 +96,21 @@ def test_few_vertices_of_many_are_sought(sought, directed, monkeypatch):
             assert sorted(rows.tolist()) == sorted(wanted)
 
 
+def test_small_parts_of_large_graphs_are_those_of_networkx():
+    """Up to ``FEW`` rows are sought in each other, and the arcs of few vertices are read without a table of all."""
+    draw = np.random.default_rng(8)
+    hub = np.stack([np.zeros(400, int), draw.integers(0, 2000, 400)], axis=1)
+    edges = list(map(tuple, np.concatenate([hub, draw.integers(0, 2000, (6000, 2))]).tolist()))
+    centers = (0, *draw.integers(1, 2000, 5).tolist())
+    for graph, G in (both_graphs(2000, edges, directed) for directed in (False, True)):
+        for center in centers:
+            for radius in (0, 1, 2):
+                check(graph.ego(center, radius), nx.ego_graph(G, center, radius=radius))
+            near = [center, *list(G[center])[: subgraph.FEW]]
+            for size in (1, 3, subgraph.FEW, subgraph.FEW + 1):
+                check(graph.induced(near[:size] if world().rank == 0 else []), G.subgraph(near[:size]))
+
+
 @pytest.mark.parametrize("names", [False, True])
 @pytest.mark.parametrize("directed", [False, True])
 @given(drawn=GRAPHS)

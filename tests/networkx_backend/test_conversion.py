@@ -1,6 +1,7 @@
 """Conversion, cache, configuration, and what the backend declines."""
 
 import inspect
+import pickle
 import subprocess
 import sys
 from decimal import Decimal
@@ -12,6 +13,7 @@ import pytest
 
 import dgraph
 import dgraph.networkx_backend as ours
+from dgraph.errors import UsageError
 from dgraph.networkx_backend.converted_graph import convert_from_nx, convert_to_nx, from_networkx
 from dgraph.networkx_backend.dispatch import backend
 
@@ -212,14 +214,16 @@ def test_small_graphs_stay_with_networkx_unless_dgraph_is_named():
 def test_the_device_of_the_configuration_is_used():
     with nx.config.backends.dgraph(device="cpu"):
         assert from_networkx(nx.path_graph(3)).engine().device == "cpu"
-    with nx.config.backends.dgraph(device="tpu"), pytest.raises(Exception, match="device"):
-        nx.is_connected(nx.path_graph(3), backend="dgraph")
+    for device, message in (("tpu", "unknown device 'tpu'"), ("gpu", "it is called 'cuda'"), (7, "is not a device")):
+        with pytest.raises(UsageError, match=message):
+            nx.config.backends.dgraph.device = device
+    assert pickle.loads(pickle.dumps(nx.config.backends)).dgraph.device == "auto"
 
 
 def test_info_imports_nothing_heavy():
     text = (
-        "import sys; from dgraph.networkx_backend.backend_info import get_info; get_info(); "
-        "print([m for m in ('numba', 'cupy', 'networkx', 'dgraph.run') if m in sys.modules])"
+        "import sys, networkx; from dgraph.networkx_backend.backend_info import get_info; get_info(); "
+        "print([m for m in ('numba', 'cupy', 'numpy', 'dgraph.graph', 'dgraph.run') if m in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", text], capture_output=True, text=True).stdout == "[]\n"
 

@@ -10,6 +10,7 @@ import pytest
 import dgraph
 from dgraph._support.pictures import draw_counts
 from dgraph.comm import world
+from dgraph.errors import OutputError, UsageError
 
 matplotlib.use("agg")
 pytestmark = [pytest.mark.mpi, pytest.mark.interpreted]
@@ -147,3 +148,20 @@ def test_matplotlib_is_named_when_missing(graph, monkeypatch):
     if world().size == 1:
         with pytest.raises(dgraph.UsageError, match=r"dgraph-analytics\[plots\]"):
             graph.plot()
+
+
+def test_a_picture_goes_to_a_file_of_its_suffix(graph, ax, mpi_tmp_path):
+    result = dgraph.cc(graph)
+    last = world().size - 1
+    result.plot(ax=ax, path=mpi_tmp_path / "sizes.svg", root=last)
+    graph.plot("degrees", ax=ax, path=str(mpi_tmp_path / "degrees.png"))
+    world().total(1)
+    assert "<svg" in (mpi_tmp_path / "sizes.svg").read_text()
+    assert (mpi_tmp_path / "degrees.png").read_bytes()[1:4] == b"PNG"
+    for drawing in (result, graph):
+        with pytest.raises(UsageError, match=r"'xyz' is not supported.*give \.png"):
+            drawing.plot(ax=ax, path=mpi_tmp_path / "a.xyz")
+        with pytest.raises(OutputError, match="cannot be written: No such file"):
+            drawing.plot(ax=ax, path=mpi_tmp_path / "none" / "a.png")
+        with pytest.raises(UsageError, match="path = 3 is not valid"):
+            drawing.plot(ax=ax, path=3)

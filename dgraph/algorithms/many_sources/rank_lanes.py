@@ -240,8 +240,8 @@ class HostLanes(Lanes):
         self.ctx, self.rows, self.team, self.alpha = ctx, rows, team, alpha
         self.n, self.kept = rows.n, len(rows.leaving)
         self.dangling = rows.leaving == 0
-        with np.errstate(divide="ignore"):
-            self.portions = np.where(self.dangling, 0.0, 1 / rows.leaving)
+        self.portions = np.zeros(self.kept)
+        np.divide(1, rows.leaving, self.portions, where=~self.dangling)
         self.ranks, self.following, self.shares = (lines(count) for count in (self.kept, self.kept, self.n))
         self.totals = lines(2 * -(-self.kept // CHUNK))
         self.columns: np.ndarray | None = None
@@ -252,7 +252,9 @@ class HostLanes(Lanes):
 
     def begin(self, vertices: np.ndarray, homes: np.ndarray) -> int:
         """Set all ranks to 1/n."""
-        even, shares, self.columns = 1 / max(self.n, 1), np.empty(self.kept), None
+        if self.columns is not None:
+            self.columns, self.following = None, lines(self.kept)
+        even, shares = 1 / max(self.n, 1), np.empty(self.kept)
         shares[self.rows.places] = even * self.portions
         self.team.run(_spread, self.team.size, even, shares, self.ranks, self.following)
         self.homes, self.jumps, self.jump = homes, lines(len(homes)), np.zeros(self.kept, np.uint32)
@@ -280,9 +282,9 @@ class HostLanes(Lanes):
             np.concatenate(self.ctx.comm.allgatherv(self.following.reshape(-1)), out=self.shares.reshape(-1))
 
     def column(self, lane: int) -> np.ndarray:
-        """Return the ranks of a lane by this rank's masters."""
+        """Return the ranks of a lane by this rank's masters, in memory of the shares, which no iteration follows."""
         if self.columns is None:
-            self.columns = np.empty((LANES, self.kept))
+            self.columns = self.following.reshape(LANES, self.kept)
             self.team.run(_turn, self.team.size, self.ranks, self.columns)
         return self.rows.to_masters(self.columns[lane])
 

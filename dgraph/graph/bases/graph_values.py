@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import copy
+import os
 import sys
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Self
 
 import numpy as np
 
+from dgraph._support.arguments import path as path_of
 from dgraph._support.arguments import root_rank
 from dgraph.comm import collective
 from dgraph.errors import UsageError
 from dgraph.graph.bases.graph_identity import GraphIdentity
 from dgraph.graph.block import EdgeBlock, GraphFacts
+from dgraph.graph.build.array_input import host_array
 from dgraph.graph.change_record import shifted
 from dgraph.graph.changes.change import change
 from dgraph.graph.changes.edge_batch import fitted_weights, read_batch
@@ -24,7 +27,7 @@ from dgraph.graph.exports.graph_picture import plotted
 from dgraph.graph.exports.vertex_table import VertexTable
 from dgraph.graph.exports.whole_graph import WholeGraph, gathered, igraph_graph, networkx_graph, scipy_matrix
 from dgraph.graph.inputs.edge_tables import vertex_table
-from dgraph.graph.kept_columns import VertexColumns, placed, read_column
+from dgraph.graph.kept_columns import VertexColumns, gids_if_there, placed, read_column, vertex_array
 
 VERTEX, OUT_DEGREE = "vertex", "out_degree"
 """Columns that the vertices of every graph have."""
@@ -98,6 +101,24 @@ class GraphValues(GraphIdentity):
         block, names = self.block, self.block.ids.names
         numbers = block.ids.to_original(np.arange(block.first, block.first + block.rows), self.comm)
         return numbers if names is None else names.of(numbers, self.comm)
+
+    @collective
+    def has(self, vertices: Any) -> np.ndarray:
+        """Return True for the vertices that the graph has, bool, shape (k,); collective.
+
+        ``people[graph.has(people.name)]`` are the rows of a table that :meth:`with_vertex_attributes` takes.
+
+        Args:
+            vertices: original ids or names, any share a rank: a list, an array, or a column of a data frame.
+
+        Raises:
+            UsageError: integers for a graph whose vertices have names, or names for one of integers.
+        """
+        with self.comm.together():
+            array = vertex_array(
+                "vertices", host_array(vertices, "vertices") if hasattr(vertices, "dtype") else vertices
+            )
+        return gids_if_there("vertices", array, self.block, self.comm) >= 0
 
     @collective
     def to_arrow(self, root: int | None = 0) -> Any:
@@ -290,7 +311,10 @@ class GraphValues(GraphIdentity):
         return other
 
     @collective
-    def plot(self, kind: str | None = None, *, color: str | None = None, ax: Any = None, root: int = 0) -> Any:
+    def plot(
+        self, kind: str | None = None, *, color: str | None = None, ax: Any = None,
+        path: str | os.PathLike | None = None, root: int = 0,
+    ) -> Any:  # fmt: skip
         """Draw a small graph, or the degrees of a large one, with matplotlib; from what the ranks gather.
 
         ``graph.with_columns(community=dgraph.leiden(graph)).ego(3).plot(color="community")`` draws the neighbourhood
@@ -301,15 +325,19 @@ class GraphValues(GraphIdentity):
                 laid out by NetworkX); None: "network" with a colour or for at most 200 vertices, else "degrees".
             color: column of :meth:`with_columns` whose values colour the vertices.
             ax: matplotlib axes to draw on; None: those of a new figure.
+            path: file to write the picture to, such as "graph.svg"; its suffix names the format. None: none.
             root: the rank that draws.
 
         Returns:
             The axes; None on ranks other than ``root``.
 
         Raises:
-            UsageError: matplotlib or NetworkX is not installed, an unknown kind or column, or too large a graph.
+            UsageError: matplotlib or NetworkX is not installed, an unknown kind or column, too large a graph, or a
+                suffix of no format.
+            OutputError: the system refused to write the file.
         """
-        return plotted(self, kind, color, ax, root_rank(root, self.comm.size))
+        file = None if path is None else path_of("path", path)
+        return plotted(self, kind, color, ax, file, root_rank(root, self.comm.size))
 
 
 def solved(graph: GraphValues, algorithm: str, **parameters: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dgraph._support.arguments import choice
-from dgraph._support.pictures import axes_of, draw_counts, draw_network
+from dgraph._support.pictures import axes_of, draw_counts, draw_network, write_picture
 from dgraph.comm.value_counts import counted
 from dgraph.errors import UsageError
 
@@ -21,7 +21,7 @@ SMALL = 200
 """Largest graph that is drawn as a network where no kind is named."""
 
 
-def plotted(graph: Any, kind: str | None, color: str | None, ax: Any, root: int) -> Any:
+def plotted(graph: Any, kind: str | None, color: str | None, ax: Any, path: str | None, root: int) -> Any:
     """Draw a picture on ``root``; return its axes there, and None elsewhere; collective.
 
     Args:
@@ -30,6 +30,7 @@ def plotted(graph: Any, kind: str | None, color: str | None, ax: Any, root: int)
             "degrees".
         color: column of the graph whose values colour the vertices.
         ax: matplotlib axes to draw on; None: those of a new figure.
+        path: file to write the figure to; None: none.
         root: the rank that draws.
 
     Raises:
@@ -61,6 +62,8 @@ def plotted(graph: Any, kind: str | None, color: str | None, ax: Any, root: int)
             else:
                 axes = axes_of(ax, "", "", "")
                 draw_network(axes, edges, vertices, classes)
+            if path is not None:
+                write_picture(axes, path)
     return axes
 
 
