@@ -24,6 +24,7 @@ PARAMETERS = {
     "cc": {},
     "pagerank": {"tol": 0.0, "max_iter": 8},
     "kcore": {},
+    "mis": {},
 }
 
 MOST = {
@@ -32,6 +33,7 @@ MOST = {
     "cc": {"launch": 11, "upload": 2, "clear": 2, "allocation": 1, "read": 1},
     "pagerank": {"launch": 2 + 3 * 8, "upload": 3, "copy": 1, "clear": 2, "allocation": 3, "read": 2},
     "kcore": {"launch": 4, "upload": 3, "copy": 1, "clear": 2, "allocation": 2, "read": 2},
+    "mis": {"launch": 5, "upload": 2, "clear": 1, "allocation": 3, "read": 1},
 }
 """Algorithm → most operations of a repeated call. Uploads: ``env`` of each module, whose fields may have moved."""
 

@@ -21,6 +21,7 @@ pytestmark = [pytest.mark.mpi_skip, needs_compiler]
 CALLS = (
     ("bfs", {"source": 0}), ("sssp", {"source": 0}), ("cc", {}), ("bfs", {"source": 3}), ("kcore", {}),
     ("pagerank", {"alpha": 0.5}), ("sssp", {"source": 3}), ("pagerank", {"alpha": 0.85}), ("bfs", {"source": 0}),
+    ("mis", {}), ("color", {}), ("mis", {"random_state": 3}), ("color", {"random_state": 3}),
 )  # fmt: skip
 
 
