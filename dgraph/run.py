@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from dgraph.algorithms.requested import check_continues, check_residual, request
 from dgraph.comm import Comm, collective, communicator
 from dgraph.engine.checkpoint import Checkpoint, CheckpointManager, listening
 from dgraph.engine.checkpoint.signals import StopSignals
-from dgraph.engine.opened_device import opened
+from dgraph.engine.opened_device import DeviceBlock, opened
 from dgraph.engine.placement import local_graph, with_whole_rows
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.progress import progress_of
@@ -60,7 +59,7 @@ def run(
         saving = checkpoint if isinstance(checkpoint, Checkpoint | None) else Checkpoint(path("checkpoint", checkpoint))
     lazily = record is None  # the report is made when it is read: nothing else reads the record
     run_record, run_options = record or Record(comm), options or DEFAULTS
-    with comm.guarded(), listening(saving is not None) as signals, ExitStack() as ending:
+    with comm.guarded(), listening(saving is not None) as signals, DeviceBlock() as ending:
         with run_record("init"):
             named = requested(algorithm, parameters, weight)
             if validate:
@@ -78,8 +77,7 @@ def run(
             del unweighted
         with run_record("init"):
             backend, place = opened(loaded, run_options, run_record, run_progress)
-            ending.callback(backend.leave)
-            ending.callback(backend.optimise)
+            ending.backend = backend
         version, directed, names = loaded.version, loaded.directed, loaded.ids.names
         attributes = loaded.vertex_table() if loaded.columns else None
         with run_record("load"):

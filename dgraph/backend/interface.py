@@ -42,7 +42,7 @@ class Machine(ABC):
         minima: number of integers at the end of :meth:`totals` that ranks reduce by minimum instead of sum.
         remark: for the report, why its rounds are not compiled, or "".
         started: True once :meth:`start` has applied the totals, because they are those of all ranks.
-        renewable: True if the machine can serve several runs: it has ``rest``, ``renew`` and ``bytes``, see the GPU's.
+        renewable: True if the machine can serve several runs: it has ``rest``, ``renew`` and ``bytes``.
         kept_as: key under which the backend keeps it between runs; None: it does not.
         planned: bytes of the memory plan that it was made under, on a GPU.
     """
@@ -374,7 +374,7 @@ class Backend(ABC):
     def reopen(self) -> None:  # noqa: B027 - only backends that are kept between runs
         """Prepare a backend that is kept for the next run, which asks for the same."""
 
-    def keep(self, machine: Machine, local: LocalGraph) -> None:  # noqa: B027 - on a CPU, machines are cheap
+    def keep(self, machine: Machine, local: LocalGraph) -> None:  # noqa: B027 - a backend may keep none
         """Take back a machine whose run has ended, for the next run of its program on the same graph."""
 
     def ahead(self, traced: Traced, local: LocalGraph, direction: str) -> Callable[[], None] | None:

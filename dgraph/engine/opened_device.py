@@ -20,6 +20,20 @@ MOST_GPUS = 16
 """GPUs that the report's line about the choice of GPUs names; its JSON has them all."""
 
 
+class DeviceBlock:
+    """Block of a run, at whose end its backend is left, once it is opened, and optimises what was compiled quickly."""
+
+    backend: Backend | None = None
+
+    def __enter__(self) -> DeviceBlock:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.backend is not None:
+            self.backend.leave()
+            self.backend.optimise()
+
+
 def opened(graph: Graph, options: Options, record: Record, progress: Progress) -> tuple[Backend, int]:
     """Open the graph's device and join the ranks; return the backend and this rank's index on its node."""
     record.describe("graph", **vars(graph.facts))

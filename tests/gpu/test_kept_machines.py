@@ -8,9 +8,9 @@ import pytest
 from emulated import Device, needs_compiler
 
 import dgraph
-from dgraph.backend.cuda.backend import CudaBackend
+from dgraph.backend import kept_machines
+from dgraph.backend.cuda.backend import SHARE, CudaBackend
 from dgraph.backend.cuda.device import pools
-from dgraph.backend.cuda.device_graph import kept_machines
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.memory import work_arrays
 from dgraph.comm import SerialComm
@@ -21,6 +21,7 @@ pytestmark = [pytest.mark.mpi_skip, needs_compiler]
 CALLS = (
     ("bfs", {"source": 0}), ("sssp", {"source": 0}), ("cc", {}), ("bfs", {"source": 3}), ("kcore", {}),
     ("pagerank", {"alpha": 0.5}), ("sssp", {"source": 3}), ("pagerank", {"alpha": 0.85}), ("bfs", {"source": 0}),
+    ("mis", {}), ("color", {}), ("mis", {"random_state": 3}), ("color", {"random_state": 3}),
 )  # fmt: skip
 
 
@@ -68,7 +69,7 @@ def test_a_repeated_call_makes_no_machine(graph, engine, monkeypatch):
 def test_machines_are_bounded_and_leave_where_memory_is_short(graph, engine, monkeypatch):
     answers(graph)
     machines = machines_of(engine)
-    assert 0 < machines.bytes <= engine.device.total() // kept_machines.SHARE
+    assert 0 < machines.bytes <= engine.device.total() // SHARE
     monkeypatch.setattr(kept_machines, "MOST_MACHINES", 1)
     answers(graph, CALLS[:1])
     assert len(machines._machines) == 1

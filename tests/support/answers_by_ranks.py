@@ -69,13 +69,13 @@ def main() -> None:
     digests, differ = {}, []
     for work, columns, path, seconds in answers(device, words.seconds):
         digests[work] = columns
+        if comm.size == 1:
+            words.file.write_text(json.dumps(digests))
         paths[path] = paths.get(path, 0) + 1
         if comm.rank == 0 and seconds > 5:
             print(f"  {work}: {seconds:.1f} s", flush=True)
         differ += [f"{work}: {name}" for name in columns if expected.get(work, columns).get(name) != columns[name]]
     if comm.rank == 0:
-        if comm.size == 1:
-            words.file.write_text(json.dumps(digests))
         compared = len(digests.keys() & expected.keys())
         print(f"{comm.size} ranks on {words.device}: {len(digests)} answers, {compared} compared, {len(differ)} differ")
         print(f"paths: {paths}", *differ, sep="\n", flush=True)

@@ -39,23 +39,40 @@ def single_text(names: tuple[str, ...], wide: bool, degrees: str, ids: str, cons
 
 
 class SingleMachine(OneRound):
-    """Machine for a program on one rank.
+    """Machine for a program on one rank; it serves run after run.
 
     Attributes:
         state: fields → empty arrays, since nothing is exchanged.
-        module: the kernels; subclasses load them.
+        module: the kernels.
+        column: values of the program's field by position, of ``dtype``; the result of the run owns them.
+        bytes: bytes of GPU memory that it holds between runs.
     """
 
-    module: Any
-    compiled, loaded, renewable = True, True, False
+    compiled, loaded, renewable = True, True, True
+    dtype: type
+    bytes = 0
 
     def __init__(self, traced: Traced, graph: DeviceGraph, device: Any, options: GpuPlan):
-        self.traced, self.graph, self.device = traced, graph, device
+        self.graph, self.device = graph, device
         self.active, self.edges = graph.local.masters, graph.edges
         self.state = {field: np.empty(0, np.int64) for field in traced.fields}
+        self.renew(traced)
+
+    @abstractmethod
+    def kernels(self) -> tuple[str, str]:
+        """Return the text and the name of the kernels."""
+
+    def renew(self, traced: Traced) -> None:
+        """Prepare for a run; kernels that were optimised since the last one are loaded."""
+        self.traced, self.round, self.done = traced, 0, False
+        self.module = self.device.module(*self.kernels())
+
+    def rest(self) -> None:
+        """Let go of the column, which the result owns."""
+        self.column = None
 
     def compile(self) -> None:
-        """Do nothing: the kernels, which do not depend on the program, were loaded by the constructor."""
+        """Do nothing: the kernels, which do not depend on the program, are loaded."""
 
     @abstractmethod
     def arrays(self) -> dict[str, Any]:
@@ -82,7 +99,8 @@ class SingleMachine(OneRound):
         return LazyFields(self.device, views, graph.degree, graph.original)
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
-        """Do nothing: there are no given fields."""
+        """Allocate the column; there are no given fields."""
+        self.column = self.device.xp.empty((max(self.graph.local.size, 1) + 3) // 4 * 4, self.dtype)
 
     def restore(self, kept: Snapshot) -> None:
         """Do nothing: the one round is repeated."""

@@ -6,9 +6,11 @@ Code generation is in ``codegen/``, compiled rounds in ``round/``, threads and a
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from operator import or_
+from typing import Any
 
 from dgraph._support import affinity
 from dgraph.backend.cpu.round.array_rounds import ArrayMachine, answers_at_once
@@ -16,6 +18,7 @@ from dgraph.backend.cpu.round.interpreted import InterpretedMachine
 from dgraph.backend.cpu.round.machine import CpuMachine
 from dgraph.backend.cpu.threads.team import team_of
 from dgraph.backend.interface import Backend, SharedMachine
+from dgraph.backend.kept_machines import KeptMachines
 from dgraph.backend.kernel_register import SOLVERS, kernel_of
 from dgraph.backend.row_solver import RowSolver
 from dgraph.graph.local import LocalGraph
@@ -23,6 +26,21 @@ from dgraph.program import Traced
 
 PULLS_BEFORE_CSC = 4
 """Requests after which the in-edges (CSC) are built: each pull saves about a quarter of the time of building them."""
+
+MOST_KEPT = 1 << 24
+"""Bytes that kept machines of one graph may hold: those of small graphs, whose runs take less than an allocation."""
+
+_machines: dict[int, KeptMachines] = {}
+"""Machines of earlier runs by the ``id`` of their graph, with which they leave."""
+
+
+def machines_of(local: LocalGraph) -> KeptMachines:
+    """Return the machines that are kept for a graph."""
+    machines = _machines.get(id(local))
+    if machines is None:
+        machines = _machines[id(local)] = KeptMachines()
+        weakref.finalize(local, _machines.pop, id(local), None).atexit = False
+    return machines
 
 
 class CpuBackend(Backend):
@@ -62,11 +80,24 @@ class CpuBackend(Backend):
         kernel = kernel_of(traced.program.kernel).load("cpu")
         if kernel is not None and direction == "auto" and not local.directed:
             return kernel(traced, local, team_of(self.threads))
-        if os.environ.get("DGRAPH_COMPILE") == "never":
-            return InterpretedMachine(traced, local, team_of(1), direction)
         if self.answers_at_once(traced, local, direction):
             return ArrayMachine(traced, local, team_of(self.threads))
-        return CpuMachine(traced, local, team_of(self.threads), direction)
+        interprets = os.environ.get("DGRAPH_COMPILE") == "never"
+        kind, team = (InterpretedMachine, team_of(1)) if interprets else (CpuMachine, team_of(self.threads))
+        key = (traced.key, direction, kind, team)
+        machine = machines_of(local).take(key)
+        if machine is None:
+            machine = kind(traced, local, team, direction)
+            machine.kept_as = None if traced.key is None else key
+        else:
+            machine.renew(traced, local)
+        return machine
+
+    def keep(self, machine: Any, local: LocalGraph) -> None:
+        """Keep a machine of a small graph whose run has ended for the next run of its program."""
+        if machine.kept_as is not None:
+            machine.rest()
+            machines_of(local).keep(machine.kept_as, machine, MOST_KEPT)
 
     def answers_at_once(self, traced: Traced, local: LocalGraph, direction: str) -> bool:
         """Return True if array rounds answer a program."""

@@ -50,6 +50,9 @@ if TYPE_CHECKING:
 PULLS_BEFORE_CSC = 64
 """Pulls after which in-edges (CSC) are built for programs that can do without."""
 
+SHARE = 16
+"""One in SHARE bytes of a GPU may be taken by kept machines of one graph."""
+
 
 class CudaBackend(Backend):
     """One of this node's GPUs for this rank.
@@ -287,7 +290,7 @@ class CudaBackend(Backend):
         if machine.kept_as is not None:
             machine.rest()
             total = self.device.limit or self.device.total()
-            self._graphs.machines(local).keep(machine.kept_as, machine, total)
+            self._graphs.machines(local).keep(machine.kept_as, machine, total // SHARE)
 
     def _key(self, traced: Traced, direction: str) -> tuple | None:
         """Return the key of a program's machine; None where it is made anew for each run."""

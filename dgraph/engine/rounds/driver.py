@@ -218,13 +218,6 @@ class HostDriven(RoundDriver):
         super().__init__(machine, arcs, comm, record, progress, checkpoints)
         self.shared, self.sync = machine, sync
 
-    def start(self, initial: Mapping[str, np.ndarray]) -> None:
-        """Start the machine; GPUs begin together, since they wait for each other's signals."""
-        super().start(initial)
-        if self.sync.device_exchange:
-            with self.record("init"):
-                self.comm.barrier()
-
     def run(self, limit: int) -> None:
         """Run rounds, each with an agreement of all ranks and a broadcast."""
         machine, sync, record = self.machine, self.sync, self.record

@@ -185,7 +185,7 @@ class Record:
         """Return the report of every rank's record."""
         from dgraph._support.version import __version__
 
-        ranks = [json.loads(text) for text in texts]
+        ranks = [_rank(json.loads(text)) for text in texts]
         warnings = list(dict.fromkeys(text for rank in ranks for text in rank.pop("warnings")))
         return {
             "version": VERSION,
@@ -203,7 +203,8 @@ class Record:
         }
 
     def _mine(self) -> dict:
-        seconds = {name: self.seconds.get(name, 0.0) for name in PHASES + PARTS} | self.seconds
+        """Return this rank's record; :func:`_rank` brings it into the form of the report, if that is read."""
+        seconds = dict.fromkeys(PHASES + PARTS, 0.0) | self.seconds
         seconds["wall"], peak = self._ended or (time.perf_counter() - self.began, peak_memory())
         gpu: dict = {} if self.gpu is None else {"gpu": self.gpu}
         if self.gpu_memory is not None:
@@ -217,20 +218,27 @@ class Record:
             gpu["queues"] = queues
         if load := self.rounds.loads.facts():
             gpu["load"] = load
-        spans = [{"name": name, "start": round(start, 7), "seconds": round(s, 7)} for name, start, s in self.spans]
         return {
             "rank": self.comm.rank,
             "host": host(self.comm),
             "cores": os.cpu_count() or 1,
-            "seconds": {name: round(max(value, 0.0), 9) for name, value in seconds.items()},
+            "seconds": seconds,
             "counts": self.counts,
             "sent": [{"peer": peer, "bytes": b, "messages": m} for peer, (b, m) in sorted(self.sent.items())],
             "peak_memory_bytes": peak,
             **gpu,
-            "spans": spans,
+            "spans": self.spans,
             "rounds": self.rounds.parts(),
             "warnings": self.warnings,
         }
+
+
+def _rank(record: dict) -> dict:
+    """Return a rank's part of the report."""
+    record["seconds"] = {name: round(max(value, 0.0), 9) for name, value in record["seconds"].items()}
+    spans = record["spans"]
+    record["spans"] = [{"name": name, "start": round(start, 7), "seconds": round(s, 7)} for name, start, s in spans]
+    return record
 
 
 def _hosts(ranks: list[dict]) -> list[dict]:

@@ -129,39 +129,24 @@ def launch_all(device, module, *launches: tuple) -> None:
 class ComponentsSingle(SingleMachine):
     """Machine for a program whose ``kernel`` is "components", on an undirected graph on one rank."""
 
-    direction, renewable = "push", True
+    direction, dtype = "push", np.int64
 
     def __init__(self, traced: Traced, graph: DeviceGraph, device, options: GpuPlan):
         super().__init__(traced, graph, device, options)
-        self.module = self._module()
-        n, xp = max(graph.local.size, 1), device.xp
-        self.parent, self.lowest = xp.empty(n, np.uint32), xp.empty(n, np.int64)
-        self._forest = xp.zeros(control_block.FOREST_WORDS, np.int64)
-        self.environment = environment(graph, self.parent, self.lowest, self._forest)
+        self.parent = device.xp.empty(max(graph.local.size, 1), np.uint32)
+        self._forest = device.xp.empty(control_block.FOREST_WORDS, np.int64)
+        self.bytes = self.parent.nbytes + self._forest.nbytes
+        self.environment = environment(graph, self.parent, self.parent, self._forest)
 
-    def _module(self) -> Any:
-        """Return the kernels, optimised once they are."""
-        return self.device.module(text(self.graph.wide, self.graph.original.dtype.name), "components")
-
-    @property
-    def bytes(self) -> int:
-        """Bytes of GPU memory that it holds between runs."""
-        return self.parent.nbytes + self._forest.nbytes
-
-    def rest(self) -> None:
-        """Let go of the labels, which are the result's."""
-        del self.lowest
-
-    def renew(self, traced: Traced) -> None:
-        """Prepare a machine at rest for another run."""
-        self.traced, self.round, self.done = traced, 0, False
-        self.module = self._module()
-        self.lowest = self.device.xp.empty(len(self.parent), np.int64)
-        self.device.clear(self._forest)
-        self.environment[LOWEST] = self.device.address(self.lowest)
+    def kernels(self) -> tuple[str, str]:
+        """Return the kernels."""
+        return text(self.graph.wide, self.graph.original.dtype.name), "components"
 
     def start(self, given: Mapping[str, np.ndarray]) -> None:
-        """Pass the arrays to the kernels."""
+        """Allocate the labels, and pass the arrays to the kernels."""
+        super().start(given)
+        self.device.clear(self._forest)
+        self.environment[LOWEST] = self.device.address(self.column)
         self.module.set_environment(self.environment)
 
     def solve(self) -> None:
@@ -179,4 +164,4 @@ class ComponentsSingle(SingleMachine):
     def arrays(self) -> dict[str, Any]:
         """Return the smallest original id of each vertex's component: int64."""
         (field,) = self.traced.proposes
-        return {field: self.lowest if self.done else self.graph.original.astype(np.int64)}
+        return {field: self.column if self.done else self.graph.original.astype(np.int64)}

@@ -10,9 +10,6 @@ import numpy as np
 from dgraph.algorithms.kernels.single_machine import SingleMachine, single_text
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.device_graph import row_marks
-from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
-from dgraph.backend.cuda.gpu_options import GpuPlan
-from dgraph.program import Traced
 
 ALONE_EDGES = 32
 """Edges of a row that a thread colours; as in the kernels."""
@@ -23,13 +20,12 @@ text = cache(single_text)
 class GreedySingle(SingleMachine):
     """Machine for the program ``Greedy`` on one rank."""
 
-    direction = "pull"
+    direction, dtype = "pull", np.int32
 
-    def __init__(self, traced: Traced, graph: DeviceGraph, device: Any, options: GpuPlan):
-        super().__init__(traced, graph, device, options)
-        kind = graph.wide, graph.degree.dtype.name, graph.original.dtype.name
-        self.module = device.module(text(("greedy_single",), *kind), "greedy")
-        self.color = device.xp.empty((max(graph.local.size, 1) + 3) // 4 * 4, np.int32)
+    def kernels(self) -> tuple[str, str]:
+        """Return the kernels."""
+        graph = self.graph
+        return text(("greedy_single",), graph.wide, graph.degree.dtype.name, graph.original.dtype.name), "greedy"
 
     def solve(self) -> None:
         """Colour all vertices."""
@@ -41,7 +37,7 @@ class GreedySingle(SingleMachine):
 
         def pass_arrays(order: Any, keys: Any) -> None:
             self.set_environment(
-                graph.out.offsets, graph.out.neighbours, graph.degree, graph.original, self.color, waits, taken,
+                graph.out.offsets, graph.out.neighbours, graph.degree, graph.original, self.column, waits, taken,
                 waiting, order, keys, following, bounds, n, seed, len(order), control_block.DEGREES_BITS,
             )  # fmt: skip
 
@@ -67,4 +63,4 @@ class GreedySingle(SingleMachine):
 
     def arrays(self) -> dict[str, Any]:
         """Return the colours."""
-        return {"color": self.color}
+        return {"color": self.column}

@@ -31,24 +31,29 @@ text = cache(single_text)
 class IndependentSingle(SingleMachine):
     """Machine for the program ``Independent`` on one rank."""
 
-    direction = "push"
+    direction, dtype = "push", np.int32
 
     def __init__(self, traced: Traced, graph: DeviceGraph, device: Any, options: GpuPlan):
         super().__init__(traced, graph, device, options)
-        kind = graph.wide, graph.degree.dtype.name, graph.original.dtype.name
         n, xp, replicas = max(graph.local.size, 1), device.xp, graph.replicas
-        names = ("independent",) if replicas is None else ("independent", "independent_shares")
-        self.module = device.module(text(names, *kind, f"#define PIECE {PIECE // 4}"), names[-1])
-        self.status, self.inside = xp.empty((n + 3) // 4 * 4, np.uint8), xp.empty(n, np.int32)
-        self.words, self.packed = 0, None
+        self.status = xp.empty((n + 3) // 4 * 4, np.uint8)
+        self.words, self.packed, self.bytes = 0, None, self.status.nbytes
         if replicas is not None:
             self.words = -(-n // (PIECE * replicas.count)) * PIECE // CODES
             self.packed = xp.empty(self.words * replicas.count, np.uint32)
+            self.bytes += self.packed.nbytes
+
+    def kernels(self) -> tuple[str, str]:
+        """Return the kernels, with those that share out the first look where there are replicas."""
+        graph = self.graph
+        names = ("independent",) if graph.replicas is None else ("independent", "independent_shares")
+        kind = graph.wide, graph.degree.dtype.name, graph.original.dtype.name
+        return text(names, *kind, f"#define PIECE {PIECE // 4}"), names[-1]
 
     def solve(self) -> None:
         """Decide all vertices."""
         graph, replicas = self.graph, self.graph.replicas
-        arrays = graph.out.offsets, graph.out.neighbours, graph.degree, graph.original, self.status, self.inside
+        arrays = graph.out.offsets, graph.out.neighbours, graph.degree, graph.original, self.status, self.column
         least_to = graph.degree_bounds[1] if graph.largest > SHORT else None
         numbers = graph.local.size, self.traced.program.parameters["random_state"], control_block.DEGREES_BITS
         share = (0, 1) if replicas is None else (replicas.number, replicas.count)
@@ -64,4 +69,4 @@ class IndependentSingle(SingleMachine):
 
     def arrays(self) -> dict[str, Any]:
         """Return the members."""
-        return {"inside": self.inside}
+        return {"inside": self.column}

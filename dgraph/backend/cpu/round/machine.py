@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from functools import cached_property
 from types import ModuleType
 
 import numpy as np
@@ -17,7 +16,7 @@ from dgraph.backend.compile_flags import TOP
 from dgraph.backend.cpu.codegen.expressions import NUMPY
 from dgraph.backend.cpu.codegen.generated_module import module_for
 from dgraph.backend.cpu.round import state as slots
-from dgraph.backend.cpu.round.work_arrays import Lists, lists_of, results, work_arrays
+from dgraph.backend.cpu.round.work_arrays import Lists, clear, lists_of, results, work_arrays
 from dgraph.backend.cpu.threads.field_figures import TeamFields
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.backend.cpu.threads.tuner import LARGE, SMALL, tuner_of
@@ -53,14 +52,13 @@ class CpuMachine(ProgramMachine):
         results: globals, sums and figures of rounds.
         dirties: True if values of inactive masters may need a broadcast.
         words: control block; see ``state.py``.
+        bytes: bytes of the arrays that it holds between runs.
     """
 
-    layout = slots
+    layout, renewable = slots, True
 
     def __init__(self, traced: Traced, local: LocalGraph, team: Team, forced: str):
         self.traced, self.local, self.team = traced, local, team
-        if local.arcs > slots.BUFFER:
-            team.rouse()
         self.pulls = may_pull(traced, forced)
         self._pushes = forced in ("push", "flip")
         self._kernel = forced == "auto" and bool(kernel_of(traced.program.kernel).edges)
@@ -71,11 +69,7 @@ class CpuMachine(ProgramMachine):
             traced.finds_smallest and (first or local.by_id)
         )  # before the arrays below take the memory it needs
         size = local.size
-        fields = traced.fields
-        self.state = {k: np.empty(size, NUMPY.get(f.dtype, f.dtype)) for k, f in fields.items()}
         self.results = results(len(traced.globals), len(traced.sums))
-        for i, g in enumerate(traced.globals.values()):
-            self.results.integers[i], self.results.floats[i] = int(g.init) if g.dtype == "int64" else 0, float(g.init)
         if len(traced.sums) > slots.MOST_SUMS:
             raise UsageError(
                 f"{len(traced.sums)} summed globals in one program; the limit is {slots.MOST_SUMS}; declare fewer"
@@ -91,6 +85,7 @@ class CpuMachine(ProgramMachine):
             float_sums=self.module.FLOAT_SUMS, room=self._fold_room(),
             hints=backward.hints if self.pulls and self.module.HINTS else np.empty(0, np.uint32),
         )  # fmt: skip
+        self.bytes = sum(array.nbytes for array in (*self.results, *self.arrays))
         self.words = np.zeros(slots.CONTROLS, np.int64)
         self.words[slots.MASTERS : slots.ARCS + 1] = local.masters, size, local.n, local.m, local.arcs
         self.words[slots.UNEXPLORED] = local.arcs
@@ -104,6 +99,36 @@ class CpuMachine(ProgramMachine):
         self.words[slots.WIDTH] = int(traced.program.widens)
         self.words[slots.ROOM] = self.arrays.keys.shape[1]
         self._rounds_alone = slots.MOST_LOCAL if self.module.LOCAL_ROUNDS and not self.words[slots.SENDS] else 1
+        self._first_words = self.words.copy()
+        self._begin(traced, local)
+
+    def _begin(self, traced: Traced, local: LocalGraph) -> None:
+        """Prepare a run: its fields, which the result owns, its parameters and globals."""
+        self.traced, self.local, self.started = traced, local, False
+        if local.arcs > slots.BUFFER:
+            self.team.rouse()
+        size, places, numbers = local.size, self.results.integers, self.results.floats
+        self.state = {k: np.empty(size, NUMPY.get(f.dtype, f.dtype)) for k, f in traced.fields.items()}
+        for i, g in enumerate(traced.globals.values()):
+            places[i], numbers[i] = int(g.init) if g.dtype == "int64" else 0, float(g.init)
+        self._fields = (*self.state.values(), local.original, local.out_degree)
+        self._parameters = tuple(
+            bool(x) if isinstance(x, (bool, np.bool_)) else int(x) if isinstance(x, (int, np.integer)) else float(x)
+            for x in traced.program.parameters.values()
+        ) or (0,)
+        self._arguments = (
+            self._push, self._pull, self._fields, self._parameters, tuple(self.results), tuple(self.arrays), self.words,
+        )  # fmt: skip
+
+    def rest(self) -> None:
+        """Let go of the fields, which the result owns, and of the graph, which may end before the machine."""
+        del self.local, self.state, self._fields, self._arguments
+
+    def renew(self, traced: Traced, local: LocalGraph) -> None:
+        """Prepare a machine at rest for a run of the same program with other values of parameters."""
+        clear(self.arrays, self.results)
+        self.words[:] = self._first_words
+        self._begin(traced, local)
 
     def _fold_room(self) -> int:
         """Return the length of a thread's scratch array for a row reducer: the longest row's keys and a hash table."""
@@ -120,23 +145,6 @@ class CpuMachine(ProgramMachine):
     def _graph(self, csr: Csr) -> tuple:
         weights = csr.weights if self.traced.weighted else np.empty(0, np.int32)
         return csr.offsets, csr.neighbours.view(np.uint32), weights
-
-    @cached_property
-    def _fields(self) -> tuple:
-        return (*self.state.values(), self.local.original, self.local.out_degree)
-
-    @cached_property
-    def _parameters(self) -> tuple:
-        return tuple(
-            bool(x) if isinstance(x, (bool, np.bool_)) else int(x) if isinstance(x, (int, np.integer)) else float(x)
-            for x in self.traced.program.parameters.values()
-        ) or (0,)
-
-    @cached_property
-    def _arguments(self) -> tuple:
-        """The arguments of ``work`` that stay from call to call."""
-        results, arrays = tuple(self.results), tuple(self.arrays)
-        return self._push, self._pull, self._fields, self._parameters, results, arrays, self.words
 
     def _call(self, phases: int, limit: int = 1, threads: int | None = None, small: int = 0) -> int:
         """Run ``work`` of ``entry.py`` on the team; return the number of whole rounds."""
@@ -162,6 +170,8 @@ class CpuMachine(ProgramMachine):
     def compiled(self) -> bool:
         """True if this process has the program's machine code."""
         return getattr(self.module, COMPILED, False)
+
+    loaded = compiled
 
     def compile(self) -> None:
         """Compile everything that the rounds call, or load it from the cache folder."""

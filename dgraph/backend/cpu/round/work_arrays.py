@@ -159,6 +159,15 @@ def work_arrays(
     )  # fmt: skip
 
 
+def clear(arrays: WorkArrays, results: Results) -> None:
+    """Zero the arrays that are zero when they are allocated."""
+    for array in (
+        arrays.flags, arrays.bits, arrays.next_bits, arrays.waiting, arrays.live_counts, arrays.parts, arrays.shared,
+        arrays.gate, arrays.counts, arrays.shares, arrays.states, results.sums, results.float_sums,
+    ):  # fmt: skip
+        array.fill(0)
+
+
 def results(globals_: int, sums: int) -> Results:
     """Allocate the results of a program with that many globals, of which ``sums`` are reduced over vertices."""
     most, wide = max(globals_, 1), max(sums, 1)

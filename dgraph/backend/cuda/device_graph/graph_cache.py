@@ -8,7 +8,7 @@ from typing import Any
 
 from dgraph.backend.cuda.device import pools
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
-from dgraph.backend.cuda.device_graph.kept_machines import KeptMachines
+from dgraph.backend.kept_machines import KeptMachines
 from dgraph.graph.local import LocalGraph
 
 

@@ -13,22 +13,19 @@ from typing import Any, Protocol
 MOST_MACHINES = 12
 """Most machines of one graph: sssp takes four, bfs two."""
 
-SHARE = 16
-"""One in SHARE bytes of a GPU may be taken by kept machines of one graph."""
-
 
 class Kept(Protocol):
     """Part of a machine that is used here."""
 
     bytes: int
-    """Bytes of GPU memory that it holds between calls."""
+    """Bytes of memory that it holds between calls, of a GPU's where it is a GPU's."""
 
 
 class KeptMachines:
     """Machines by key, the last used at the end.
 
     Attributes:
-        bytes: of GPU memory that all of them hold.
+        bytes: of memory that all of them hold.
     """
 
     def __init__(self) -> None:
@@ -41,21 +38,21 @@ class KeptMachines:
         self.bytes -= size
         return machine
 
-    def keep(self, key: Hashable, machine: Kept, total: int) -> None:
+    def keep(self, key: Hashable, machine: Kept, most: int) -> None:
         """Keep a machine; drop the longest unused ones beyond the limits.
 
         Args:
             key: of its program and options.
             machine: one that no call uses.
-            total: bytes of the GPU, or those that this process may take.
+            most: bytes that all of them may hold.
         """
         size = machine.bytes
         self.take(key)  # a call inside a call may have kept one
-        if size > total // SHARE:
+        if size > most:
             return
         self._machines[key] = machine, size
         self.bytes += size
-        while len(self._machines) > MOST_MACHINES or self.bytes > total // SHARE:
+        while len(self._machines) > MOST_MACHINES or self.bytes > most:
             self.take(next(iter(self._machines)))
 
     def clear(self) -> None:
