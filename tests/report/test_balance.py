@@ -195,7 +195,7 @@ def timed(seconds):
     ("words", "why"),
     [
         (["--sources", "2", "--source", "0"], "--sources draws vertices"),
-        (["--sources", "9"], "give 1 to 4, the vertices that have edges"),
+        (["--sources", "9"], "the graph has 4 vertices with edges; give 1 to that"),
         (["--sources", "2", "--algorithm", "cc"], "cc starts from no vertex"),
     ],
 )

@@ -73,8 +73,8 @@ def text(draft: BuildPlan, proof: str | None = None) -> str:
     names = ("draw_edges", "drawn_arcs", *(["drawn_proof"] if proof else ["ownership", "build_rows"]))
     own = [(HERE / f"{name}.cuh").read_text() for name in names]
     files = [*map(common, ("violations", "tree_proof") if proof else ("violations",)), *own]
-    head = [control_block.constants(), "#define PERSISTENT 0", named, common("base"), struct]
-    return in_parts("\n".join([*head, *files]), 4)
+    head = [in_parts(control_block.constants(), 4), "#define PERSISTENT 0", named, common("base"), struct]
+    return "\n".join([*head, *files])
 
 
 def gid_dtype(n: int) -> tuple[np.dtype, str]:
