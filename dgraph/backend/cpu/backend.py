@@ -27,7 +27,7 @@ from dgraph.program import Traced
 PULLS_BEFORE_CSC = 4
 """Requests after which the in-edges (CSC) are built: each pull saves about a quarter of the time of building them."""
 
-MOST_KEPT = 1 << 24
+MOST_KEPT = 1 << 21
 """Bytes that kept machines of one graph may hold: those of small graphs, whose runs take less than an allocation."""
 
 _machines: dict[int, KeptMachines] = {}
