@@ -19,7 +19,7 @@ from dgraph.program import Traced
 class InterpretedMachine(CpuMachine):
     """Machine of one thread that interprets the generated module."""
 
-    compiled = loaded = True
+    compiled = True
 
     def _module(self, traced: Traced) -> ModuleType:
         pulls = self.pulls or may_pull(traced, "auto")

@@ -171,7 +171,10 @@ class CpuMachine(ProgramMachine):
         """True if this process has the program's machine code."""
         return getattr(self.module, COMPILED, False)
 
-    loaded = compiled
+    @property
+    def loaded(self) -> bool:
+        """True if nothing is left to compile, as :attr:`compiled`."""
+        return self.compiled
 
     def compile(self) -> None:
         """Compile everything that the rounds call, or load it from the cache folder."""
