@@ -144,7 +144,8 @@ def _described(function: Callable, args: tuple, kwargs: dict[str, Any]) -> str:
         if isinstance(value, dict):
             named |= value
     plain = {name: value for name, value in named.items() if name not in BY_RANK and isinstance(value, (str, Real))}
-    return f"{function.__qualname__}({', '.join([f'{name}={_plain(plain[name])!r}' for name in sorted(plain, key=str)])})"
+    words = ", ".join([f"{name}={_plain(plain[name])!r}" for name in sorted(plain, key=str)])
+    return f"{function.__qualname__}({words})"
 
 
 @cache

@@ -21,6 +21,7 @@ from dgraph.algorithms.kcore_parts.shells import Shells
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.backend.cpu.codegen.constant_folding import folded
 from dgraph.backend.cpu.round import machine as cpu_machine
+from dgraph.backend.cpu.round.interpreted import InterpretedMachine
 from dgraph.backend.cpu.round.machine import CpuMachine
 from dgraph.backend.cpu.threads.field_figures import reached
 from dgraph.backend.cpu.threads.team import Team
@@ -208,7 +209,8 @@ def test_what_does_not_compile_ends_every_rank(monkeypatch):
     def refuse(machine):
         raise RuntimeError("no compiler here")
 
-    monkeypatch.setattr(CpuMachine, "compiled", False)
+    for kind in (CpuMachine, InterpretedMachine):
+        monkeypatch.setattr(kind, "compiled", False)
     if world().rank == 0:
         monkeypatch.setattr(CpuMachine, "compile", refuse)
     with pytest.raises(RuntimeError if world().size == 1 else InternalError, match="no compiler here"):
