@@ -115,7 +115,7 @@ class Code:
         self.driver = driver
 
     def load(self, code):
-        self.name = code.decode()
+        self.name = code.decode()[len(".text.") :].split("\0")[0]
 
     def get_global_var(self, name):
         return len(self.name)
@@ -128,7 +128,7 @@ class Code:
 
 def test_a_module_of_parts_launches_each_kernel_and_fills_each_env():
     driver = Driver()
-    module = Module(driver, [b"a", b"bb", b"ccc"])
+    module = Module(driver, [b".text.a\0ab", b".text.bb\0", b".text.ccc\0"])
     module.set_environment(np.zeros(2, np.uint64))
     assert driver.copied == [(1, 16), (2, 16), (3, 16)]
     for name in ("bb", "a", "ccc"):

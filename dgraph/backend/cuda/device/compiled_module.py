@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -61,14 +60,14 @@ class Module(Environment):
 
     def __init__(self, xp, codes: Sequence[bytes], optimised: bool = True):
         self.xp, self.optimised = xp, optimised
-        self._parts = [xp.cuda.function.Module() for _ in codes]
-        for part, code in zip(self._parts, codes, strict=True):
+        self._parts = [(xp.cuda.function.Module(), code) for code in codes]
+        for part, code in self._parts:
             part.load(code)
         self._kernels: dict[str, tuple[Any, int, int]] = {}
         self._argument = ctypes.c_int64()
         self._parameters = ctypes.c_void_p(ctypes.addressof(self._argument))
         self._resident: dict[str, int] = {}
-        self._environments = [part.get_global_var("env") for part in self._parts]
+        self._environments = [part.get_global_var("env") for part, _ in self._parts]
         self.owner: object = None
 
     def _upload(self, words: np.ndarray) -> None:
@@ -97,11 +96,9 @@ class Module(Environment):
         return self._kernels[name]
 
     def _function(self, name: str) -> Any:
-        *others, last = self._parts
-        for part in others:
-            with suppress(self.xp.cuda.driver.CUDADriverError):  # the kernel is in another part
-                return part.get_function(name)
-        return last.get_function(name)
+        section = b".text.%b\0" % name.encode()  # asking a part that lacks it is an error to compute-sanitizer
+        part = next((part for part, code in self._parts if section in code), self._parts[-1][0])
+        return part.get_function(name)
 
     def launch(self, kernel: str, blocks: int, argument: int = 0, cooperative: bool = False) -> None:
         """Start a kernel with one int64 argument.
