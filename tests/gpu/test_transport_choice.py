@@ -10,7 +10,7 @@ from emulated_raw import Raw
 from linked import Nccl, chosen, device_of, memory, small
 from simulated import on_ranks, succeed
 
-from dgraph.backend.cuda.transports import aware, compare, connect
+from dgraph.backend.cuda.transports import aware, compare, connect, selftest
 from dgraph.comm import SerialComm, world
 from dgraph.comm.hosts import FAKE, hosts, ranks_here
 from dgraph.errors import InternalError, UsageError
@@ -233,6 +233,7 @@ def test_a_transport_that_brings_wrong_bytes_is_found_and_named(monkeypatch):
         device.raw = kind(**raw) if comm.rank == 1 else Raw(**raw)
         return connect(device, comm, transport)
 
+    monkeypatch.setattr(selftest, "PATIENCE", 0.5)
     for links in succeed(3, lambda comm: work(comm, Elsewhere)):
         assert links.table == {(0, 1): "mpi-host", (0, 2): "p2p", (1, 2): "mpi-host"}
         assert [(name, a, b) for name, a, b, _ in links.broken] == [("p2p", 0, 1), ("p2p", 1, 2)]

@@ -76,7 +76,7 @@ def small(monkeypatch):
     """Set message sizes, pieces and limits that suit a CPU; no fake hosts; MPI is not CUDA-aware."""
     monkeypatch.delenv(FAKE, raising=False)
     monkeypatch.setattr(selftest, "SIZES", (64, 4104, 20_000))
-    monkeypatch.setattr(selftest, "PATIENCE", 200_000)
+    monkeypatch.setattr(selftest, "PATIENCE", 60.0)  # emulated ranks share cores with whatever else runs
     monkeypatch.setattr(selftest, "TURNS", 4)
     monkeypatch.setattr(selftest, "MESSAGES", 4)
     monkeypatch.setattr(mpi_host, "PIECE", 512)

@@ -27,8 +27,8 @@ MESSAGES, TURNS = 16, 128
 REPEATED = 3
 """Messages of the largest size, of which the fastest counts."""
 
-PATIENCE = 4_000_000
-"""Polls of a signal before it is given up, about some seconds."""
+PATIENCE = 2.0
+"""Seconds until a signal is given up."""
 
 FOUND = 4
 """Words of the kernels' result."""
@@ -126,7 +126,7 @@ class Trial:
             self._launch("check")
             wrong, first, _, late = self.device.get(self.counts).tolist()
             if late:
-                fault = f"no signal within {PATIENCE:,} looks"
+                fault = f"no signal within {PATIENCE:g} s"
             elif wrong:
                 fault = f"{wrong} of {size // 8} words of a message are wrong, the first is number {first}"
             elif not p2p and received.get(self.since) != size:
@@ -170,7 +170,7 @@ class Trial:
             seconds = (time.perf_counter() - began) / TURNS
             self.sequence += TURNS
             if self.since is not None and self.device.get(self.counts)[3]:
-                self._blame(f"no signal within {PATIENCE:,} looks")
+                self._blame(f"no signal within {PATIENCE:g} s")
         return seconds
 
     def _blame(self, fault: str) -> None:
@@ -185,7 +185,7 @@ class Trial:
         self.counts[...] = self.device.put(np.array([0, 2**63, 0, 0], np.uint64))
         address = self.device.address(self.counts)
         words = np.array(
-            [box, size // 8, seed, signal, self.sequence, address, echo, answer, TURNS, PATIENCE], np.uint64
+            [box, size // 8, seed, signal, self.sequence, address, echo, answer, TURNS, int(1e9 * PATIENCE)], np.uint64
         )
         self.module.set_environment(words)
 

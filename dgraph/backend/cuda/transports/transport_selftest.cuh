@@ -25,7 +25,7 @@ struct Env {
     u64* echo;            // ``turns``: signal to a peer; null: none
     const u64* answer;    // ``turns``: signal from a peer; null: none
     u64 turns;
-    u64 patience;         // polls of a signal before it is given up
+    u64 patience;         // nanoseconds until a signal is given up
 };
 CONSTANT Env env;
 
@@ -36,8 +36,9 @@ DEVICE u64 pattern(u64 i) {
 }
 
 DEVICE bool came(const u64* p, u64 least) {
-    for (u64 looks = 0; load_acquire(p) < least; looks++) {
-        if (looks >= env.patience) return false;
+    const u64 began = NOW();
+    while (load_acquire(p) < least) {
+        if (NOW() - began > env.patience) return load_acquire(p) >= least;
         WAIT();
     }
     return true;
