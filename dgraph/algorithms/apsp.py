@@ -164,12 +164,12 @@ class Apsp(Algorithm):
                 if ctx.total(lost):
                     raise UsageError("rounding of the weights hides predecessors; pass dtype='float64'")
         arcs = MatrixArcs(rows.sources, rows.targets.astype(np.int64), rows.costs)
-        held = distances if isinstance(distances, np.ndarray) else partial(kernel.get, distances)
-        found = DistanceMatrix(held, rows.ids, rows.first, ctx.comm, arcs, ctx.names, file, before)
+        values = distances if isinstance(distances, np.ndarray) else partial(kernel.get, distances)
+        distance_matrix = DistanceMatrix(values, rows.ids, rows.first, ctx.comm, arcs, ctx.names, file, before)
         summary = {"reached": ctx.total(int(reached.sum())), "farthest": _largest(ctx.comm, farthest)}
         summary |= {"products": steps} if steps else {}
         columns = {"reached": rows.to_masters(reached), "farthest": rows.to_masters(farthest)}
-        return Answer(columns, summary, matrix=found)
+        return Answer(columns, summary, matrix=distance_matrix)
 
     def _dtype(self, figures, n: int) -> np.dtype:
         if self.dtype != "auto":

@@ -256,9 +256,9 @@ def algorithm(
     """
 
     def register(cls: type[Algorithm]) -> type[Algorithm]:
-        for each in (name, *aliases):
-            if each in ALGORITHMS:
-                raise UsageError(f"two algorithms are named {each!r}; rename one")
+        for title in (name, *aliases):
+            if title in ALGORITHMS:
+                raise UsageError(f"two algorithms are named {title!r}; rename one")
         for parameter in parameters:
             if parameter.name in LOAD_OPTIONS:
                 raise UsageError(f"{name}: the parameter {parameter.name} is also a load option; rename it")

@@ -356,17 +356,19 @@ class Bfs(Algorithm):
         else:
             state = ctx.run(Hops(source=source, limit=limit) if apart else levels)
         state, length = up_to_target(ctx, state, "level", target)
-        found = begin_summary(state, "level", ctx.local, counted=target is None and previous is None)
+        summarized = begin_summary(state, "level", ctx.local, counted=target is None and previous is None)
         columns = {"distance": state.column("level", widened)}
         if self.return_predecessors and previous is not None and previous.has("predecessor") and target is None:
-            given = {"level": state.raw("level"), "moved": previous.sources | fell, "parent": previous.parents(fell)}
-            columns["predecessor"] = ctx.run(CloserParents(), given).column("parent", parents)
+            fields = {"level": state.raw("level"), "moved": previous.sources | fell, "parent": previous.parents(fell)}
+            columns["predecessor"] = ctx.run(CloserParents(), fields).column("parent", parents)
         elif self.return_predecessors:
             above = self._above(ctx, apart, source)  # the search may have found that in-edges do not fit
-            depth = found().over_ranks(ctx.comm)[1] if apart or previous is not None else state.rounds  # at least that
+            depth = (
+                summarized().over_ranks(ctx.comm)[1] if apart or previous is not None else state.rounds
+            )  # at least that
             tree = ctx.run(above if depth <= DEEPEST else above.retype(hops="int32"), {"level": state.raw("level")})
             columns["predecessor"] = tree.column("parent", parents)
-        reached, depth, arcs = found().over_ranks(ctx.comm)
+        reached, depth, arcs = summarized().over_ranks(ctx.comm)
         summary = {"source": source, "reached": reached, "depth": depth, **target_summary(target, length)}
         return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)
 
@@ -414,8 +416,8 @@ def signed(column: np.ndarray) -> np.ndarray:
     return np.where(column == NO_PARENT, -1, column.astype(np.int64))
 
 
-def parents(found: np.ndarray) -> np.ndarray:
+def parents(ids: np.ndarray) -> np.ndarray:
     """Return a column of predecessors, with -1 for ``UNREACHED``."""
-    column = np.multiply(found == UNREACHED, -1 - UNREACHED, dtype=np.int64)  # faster than np.where, as in ``widened``
-    column += found
+    column = np.multiply(ids == UNREACHED, -1 - UNREACHED, dtype=np.int64)  # faster than np.where, as in ``widened``
+    column += ids
     return column

@@ -55,7 +55,7 @@ def traversal(variant: str, without: str | None) -> Traversal:
     """
     if variant not in VARIANTS:
         raise unknown("variant of bfs", variant, VARIANTS)
-    found = VARIANTS[variant]
+    variant_traversal = VARIANTS[variant]
     if without:
         if variant != "bfs-4k":
             raise UsageError(f"--without switches off features of bfs-4k, but the variant is {variant}; leave it out")
@@ -63,6 +63,6 @@ def traversal(variant: str, without: str | None) -> Traversal:
         for name in names:
             if name not in FEATURES:
                 raise unknown("feature of bfs-4k", name, FEATURES)
-        found = replace(found, features=tuple(name for name in FEATURES if name not in names))
-    culling = ("hash",) if "hash64" in found.features else found.culling
-    return replace(found, name=f"bfs --variant {variant}", culling=culling)
+        variant_traversal = replace(variant_traversal, features=tuple(name for name in FEATURES if name not in names))
+    culling = ("hash",) if "hash64" in variant_traversal.features else variant_traversal.culling
+    return replace(variant_traversal, name=f"bfs --variant {variant}", culling=culling)

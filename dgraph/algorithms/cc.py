@@ -72,18 +72,18 @@ def _joined(ctx: Context) -> np.ndarray:
     Added edges join components, so only the graph of components and added edges is searched; every rank has all of it.
     """
     assert ctx.previous is not None
-    known, original = ctx.previous, ctx.local.original[: ctx.local.masters]
-    labels = known.taken("labels", -1, vertices=True)
+    previous, original = ctx.previous, ctx.local.original[: ctx.local.masters]
+    labels = previous.taken("labels", -1, vertices=True)
     labels = np.where(labels < 0, original, labels)
-    ends, at = np.unique(known.added, return_inverse=True)
+    ends, end_numbers = np.unique(previous.added, return_inverse=True)
     order = None if ctx.local.ascending else np.argsort(original)
     place = np.minimum(np.searchsorted(original, ends, sorter=order), max(original.size - 1, 0))
     place = place if order is None or not original.size else order[place]
     here = original[place] == ends if original.size else np.zeros(ends.size, bool)
-    found = np.full(ends.size, -1, np.int64)
-    found[here] = labels[place[here]]
-    found = ctx.comm.allreduce(found, "max")
-    names, pairs = np.unique(found[at.ravel()], return_inverse=True)
+    end_labels = np.full(ends.size, -1, np.int64)
+    end_labels[here] = labels[place[here]]
+    end_labels = ctx.comm.allreduce(end_labels, "max")
+    names, pairs = np.unique(end_labels[end_numbers.ravel()], return_inverse=True)
     one, other = pairs.reshape(-1, 2).T
     root, before = np.arange(names.size), np.zeros(0, np.int64)
     while not np.array_equal(root, before):

@@ -30,13 +30,13 @@ def solved(work: Algorithm, ctx: Context) -> Answer:
     if work.weighted and has_weights(ctx):
         return work.run(ctx)
     with ctx.record("prepare"), ctx.comm.watchdog.paused():
-        found = ctx.backend.replica(ctx.local, ctx.comm, kernel)
-    if isinstance(found, str):
-        if found:
-            ctx.record.choose("placement", "parts", found)
+        replica = ctx.backend.replica(ctx.local, ctx.comm, kernel)
+    if isinstance(replica, str):
+        if replica:
+            ctx.record.choose("placement", "parts", replica)
         return work.run(ctx)
     ctx.record.choose("placement", "replicas", "each GPU holds the whole graph, and no kernel works between GPUs")
-    return _on_replica(work, ctx, found)
+    return _on_replica(work, ctx, replica)
 
 
 def _on_replica(work: Algorithm, ctx: Context, replica: GraphReplica) -> Answer:

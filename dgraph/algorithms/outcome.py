@@ -35,11 +35,11 @@ class Outcome:
     summary: dict[str, Any]
 
     @classmethod
-    def of(cls, given: Algorithm, work: Algorithm, answer: Answer, ctx: Context, start: Start) -> Outcome:
+    def of(cls, requested: Algorithm, work: Algorithm, answer: Answer, ctx: Context, start: Start) -> Outcome:
         """Put an answer in order, and describe it in the report; collective if vertices have names.
 
         Args:
-            given: the algorithm as the call named it.
+            requested: the algorithm as the call named it.
             work: the same, with numbers of vertices in place of names.
             answer: what it returned.
             ctx: the context that it ran in.
@@ -49,7 +49,7 @@ class Outcome:
         record.gpu_memory = ctx.backend.memory()
         vertex = {"vertex": local.original[: local.masters]}
         columns = Columns({**vertex, **answer.columns}, local.ascending_order, ctx.backend.put)
-        settings, summary = given.settings(), answer.summary
+        settings, summary = requested.settings(), answer.summary
         if names is not None and work.needs_source:
             numbers = {name: work.settings()[name] for name in ("source", "target") if name in work.settings()}
             ends = {name: names.of(np.array([end]), ctx.comm)[0] for name, end in numbers.items() if end is not None}
@@ -85,8 +85,8 @@ class Outcome:
         if ctx.names is not None:
             with ctx.record("output"):
                 ids = [name for name, column in described if column.kind == "vertex"]
-                held = ("vertex", *(each for each in ids if each in columns))
-                named = NamedColumns.fetched(ctx.names, columns, held, ctx.comm)
+                vertex_columns = ("vertex", *(column for column in ids if column in columns))
+                named = NamedColumns.fetched(ctx.names, columns, vertex_columns, ctx.comm)
                 columns = named.decoded()
         return Result(
             algorithm=self.work.name, columns=columns, comm=ctx.comm, named=named, summary=self.summary,

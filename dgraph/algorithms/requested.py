@@ -33,8 +33,8 @@ def requested(algorithm: str | Algorithm | Program, parameters: dict[str, Any], 
     """
     if isinstance(algorithm, str) and algorithm not in ALGORITHMS:
         raise unknown("algorithm", algorithm, ALGORITHMS)
-    known = ALGORITHMS[algorithm].parameters if isinstance(algorithm, str) else {}
-    for name in parameters.keys() - known:
+    parameters_of = ALGORITHMS[algorithm].parameters if isinstance(algorithm, str) else {}
+    for name in parameters.keys() - parameters_of:
         if name == "edge_attr":
             raise UsageError(
                 "edge_attr= is about the graph; a kept attribute of its edges is the weight by weight=, as in "
@@ -71,7 +71,7 @@ def _constructed(algorithm: str | Algorithm | Program, parameters: dict[str, Any
 def check_continues(work: Algorithm, checkpoint: object) -> None:
     """Refuse ``previous`` where it cannot be used."""
     if not work.continues:
-        able = ", ".join(sorted(name for name, each in ALGORITHMS.items() if each.continues))
+        able = ", ".join(sorted(name for name, registered in ALGORITHMS.items() if registered.continues))
         raise UsageError(f"{work.name} cannot start from a previous answer ({able} can); leave previous out")
     if checkpoint is not None:
         raise UsageError("a run that starts from a previous answer writes no checkpoints; leave one of the two out")

@@ -153,16 +153,16 @@ def _smallest(ids: np.ndarray, mask: np.ndarray, comm) -> int:
     return int(comm.allreduce(np.array([ids.min(where=mask, initial=UNREACHED)]), "min")[0])
 
 
-def _largest(labels: np.ndarray, original: np.ndarray, known: int, ctx: Context) -> int:
+def _largest(labels: np.ndarray, original: np.ndarray, label: int, ctx: Context) -> int:
     """Return the size of the largest component, if there is one; collective.
 
     Args:
         labels: of each master; -1: undecided.
         original: id of each master.
-        known: label that is counted apart, since it may have most vertices.
+        label: label that is counted apart, since it may have most vertices.
         ctx: context of the run.
     """
-    most = ctx.total(int(np.count_nonzero(labels == known)))
-    others = labels[(labels != original) & (labels >= 0) & (labels != known)]  # all but one of each component
+    most = ctx.total(int(np.count_nonzero(labels == label)))
+    others = labels[(labels != original) & (labels >= 0) & (labels != label)]  # all but one of each component
     _, counts = ctx.contract(others, np.ones(others.size, np.int64))
     return max(most, ctx.largest(int(counts.max(initial=0))) + 1)

@@ -196,8 +196,8 @@ class Sssp(Algorithm):
         keeps = previous is not None and previous.has("predecessor") and target is None
         if nearer and previous is not None and keeps and _rises(ctx, farthest, dtype):
             fell = state["dist"] < before
-            given = {"dist": state.raw("dist"), "moved": previous.sources | fell, "parent": previous.parents(fell)}
-            columns["predecessor"] = ctx.run(CloserNearer().retype(dist=dtype), given).column("parent", parents)
+            fields = {"dist": state.raw("dist"), "moved": previous.sources | fell, "parent": previous.parents(fell)}
+            columns["predecessor"] = ctx.run(CloserNearer().retype(dist=dtype), fields).column("parent", parents)
         elif nearer:
             columns["predecessor"] = predecessors(ctx, nearer.retype(dist=dtype), [source], state, dtype, paths.reached)
         summary = {"source": source, "reached": reached, **target_summary(target, length)}
@@ -331,6 +331,6 @@ def refuse_overflow(ctx: Context, state, dtype: str, most: float) -> None:
     if dtype != "int64" or most * max(ctx.local.n - 1, 1) < UNREACHED:
         return
     via = ctx.run(Overflowed(), {"dist": state.raw("dist")})["via"]
-    at = int(ctx.comm.allreduce(np.array([via.min(initial=UNREACHED)]), "min")[0])
-    if at != UNREACHED:
-        raise DataError(f"a distance through vertex {ctx.called(at)} passes 2**63 - 1; store the weights as floats")
+    vertex = int(ctx.comm.allreduce(np.array([via.min(initial=UNREACHED)]), "min")[0])
+    if vertex != UNREACHED:
+        raise DataError(f"a distance through vertex {ctx.called(vertex)} passes 2**63 - 1; store the weights as floats")

@@ -44,23 +44,23 @@ def opened(graph: Graph, options: Options, record: Record, progress: Progress) -
 
 
 def _opened(graph: Graph, options: Options, record: Record, progress: Progress) -> tuple[Backend, int]:
-    comm, device, held = graph.comm, described(graph.device), graph.kept_backend
+    comm, device, kept = graph.comm, described(graph.device), graph.kept_backend
     named = not isinstance(device, Backend)
     if not named:
-        held = device
-    elif held is None and comm.size == 1 and graph.built_on is None:
-        held = _cpus.get(mask())
+        kept = device
+    elif kept is None and comm.size == 1 and graph.built_on is None:
+        kept = _cpus.get(mask())
     joining = getattr(device, "transport", "auto"), getattr(device, "share", False)
     asked = (device if named else joining, options) + ((comm, os.environ.get(FAKE)) if comm.size > 1 else ())
-    if not comm.total(held is None or held.opened is None or held.opened[0] != asked):
-        held.reopen()
-        _, record.gpu, choices, warnings, place = held.opened
-        record.ranges = held.ranges
+    if not comm.total(kept is None or kept.opened is None or kept.opened[0] != asked):
+        kept.reopen()
+        _, record.gpu, choices, warnings, place = kept.opened
+        record.ranges = kept.ranges
         for choice in choices:
             record.choose(*choice)
         for warning in warnings:
             record.warn(warning)
-        return held, place
+        return kept, place
     here, masks = ranks_here(comm), comm.allgather_cached("mask", mask)
     with comm.together():
         engine = backend(

@@ -170,7 +170,7 @@ def remote_look_up(keys: np.ndarray, owner: Look, answer: Look, comm: Comm) -> n
     """
     if comm.size == 1:
         return np.array(answer(keys.astype(np.int64, copy=False)), np.int64)
-    out = np.empty(keys.size, np.int64)
+    answers = np.empty(keys.size, np.int64)
     for step in range(comm.largest(-(-keys.size // CHUNK))):
         part = slice(step * CHUNK, (step + 1) * CHUNK)
         wanted = keys[part].astype(np.int64, copy=False)
@@ -179,5 +179,5 @@ def remote_look_up(keys: np.ndarray, owner: Look, answer: Look, comm: Comm) -> n
         cuts = np.searchsorted(to[order], np.arange(comm.size + 1))
         wanted = wanted[order]
         requests = comm.alltoallv([wanted[cuts[r] : cuts[r + 1]] for r in range(comm.size)])
-        out[part][order] = np.concatenate(comm.alltoallv([answer(request) for request in requests]))
-    return out
+        answers[part][order] = np.concatenate(comm.alltoallv([answer(request) for request in requests]))
+    return answers

@@ -64,12 +64,12 @@ class VertexColumns(Mapping[str, np.ndarray]):
         """
         if not self.stored:
             return self
-        starts, out = row_starts(block, comm), {}
+        starts, columns = row_starts(block, comm), {}
         for name, values in self.stored.items():
-            out[name] = np.empty(block.rows, values.dtype)
+            columns[name] = np.empty(block.rows, values.dtype)
             for rows, piece in _sent(gids, values[kept], starts, comm):
-                out[name][rows] = piece
-        return VertexColumns(out)
+                columns[name][rows] = piece
+        return VertexColumns(columns)
 
 
 def read_column(name: str, source: Any, block: EdgeBlock, comm: Comm) -> np.ndarray:
@@ -216,7 +216,7 @@ def _encoded(name: str, values: np.ndarray) -> np.ndarray:
     """Return text as bytes (dtype S); None and NaN are empty."""
     if values.dtype.kind == "S":
         return values
-    out = []
+    pieces = []
     for begin in range(0, values.size, CHUNK):
         piece = values[begin : begin + CHUNK]
         if piece.dtype.kind == "O":
@@ -225,10 +225,10 @@ def _encoded(name: str, values: np.ndarray) -> np.ndarray:
             if not set(map(type, piece.tolist())) <= {str}:
                 raise UsageError(f"{name} has values of several types; a column has numbers, bool or text; convert it")
         try:
-            out.append(np.char.encode(piece.astype(str), *ENCODING))
+            pieces.append(np.char.encode(piece.astype(str), *ENCODING))
         except UnicodeEncodeError as wrong:
             raise UsageError(f"{name} has text without bytes in UTF-8: {shown(wrong.object)}; correct it") from None
-    return np.concatenate(out) if out else np.zeros(0, "S1")
+    return np.concatenate(pieces) if pieces else np.zeros(0, "S1")
 
 
 def _alike(name: str, values: np.ndarray, comm: Comm) -> np.ndarray:
@@ -243,9 +243,9 @@ def _alike(name: str, values: np.ndarray, comm: Comm) -> np.ndarray:
 def placed(name: str, gids: np.ndarray, values: np.ndarray, block: EdgeBlock, comm: Comm) -> np.ndarray:
     """Return the values of this rank's rows, from values of any gids; collective."""
     starts = row_starts(block, comm)
-    out, times = np.zeros(block.rows, values.dtype), np.zeros(block.rows, np.int64)
+    column, times = np.zeros(block.rows, values.dtype), np.zeros(block.rows, np.int64)
     for rows, piece in _sent(gids, values, starts, comm):
-        out[rows] = piece
+        column[rows] = piece
         np.add.at(times, rows, 1)
     twice = np.flatnonzero(times > 1)[:1] + block.first
     twice = np.concatenate(comm.allgatherv(twice))[:1]
@@ -254,14 +254,14 @@ def placed(name: str, gids: np.ndarray, values: np.ndarray, block: EdgeBlock, co
         vertex = number[0] if block.ids.names is None else block.ids.names.of(number, comm)[0]
         raise UsageError(f"{name} has more than one value for vertex {vertex}; give one for each")
     if comm.total(int(np.count_nonzero(times == 0))):
-        if out.dtype.kind == "b":
+        if column.dtype.kind == "b":
             raise UsageError(f"{name} is bool and lacks a value for some vertices; give one for each")
-        if out.dtype.kind in "iuf":
-            out = out.astype(np.float64)
-            out[times == 0] = np.nan
-        elif out.dtype.kind in "Mm":
-            out[times == 0] = "NaT"
-    return out
+        if column.dtype.kind in "iuf":
+            column = column.astype(np.float64)
+            column[times == 0] = np.nan
+        elif column.dtype.kind in "Mm":
+            column[times == 0] = "NaT"
+    return column
 
 
 def _sent(
@@ -287,7 +287,7 @@ def name_numbers(names: Names, words: np.ndarray, comm: Comm) -> np.ndarray:
     firsts = exchange_bytes([names.here[:1]] * comm.size, names.here.dtype, comm)
     holders = np.array([rank for rank, first in enumerate(firsts) if first.size], np.int64)
     lowest = np.concatenate(firsts)
-    out = np.empty(words.size, np.int64)
+    numbers_of_words = np.empty(words.size, np.int64)
     for step in range(comm.largest(-(-words.size // CHUNK))):
         part = slice(step * CHUNK, (step + 1) * CHUNK)
         owner = holders[np.maximum(np.searchsorted(lowest, words[part], side="right") - 1, 0)]
@@ -300,5 +300,5 @@ def name_numbers(names: Names, words: np.ndarray, comm: Comm) -> np.ndarray:
             positions = np.minimum(np.searchsorted(names.here, wanted), max(names.here.size - 1, 0))
             same = names.here[positions] == wanted if names.here.size else np.zeros(wanted.size, bool)
             numbers.append(np.where(same, names.starts[comm.rank] + positions, -1))
-        out[part][order] = np.concatenate(comm.alltoallv(numbers))
-    return out
+        numbers_of_words[part][order] = np.concatenate(comm.alltoallv(numbers))
+    return numbers_of_words

@@ -48,7 +48,7 @@ class Names:
 
     def words(self, numbers: np.ndarray, comm: Comm) -> np.ndarray:
         """Return the names of these numbers as bytes (dtype S), ``b""`` for -1; collective, a chunk at a time."""
-        out = np.zeros(numbers.size, self.here.dtype)
+        answers = np.zeros(numbers.size, self.here.dtype)
         valid = np.flatnonzero(numbers >= 0)
         for step in range(comm.largest(-(-valid.size // CHUNK))):
             part = valid[step * CHUNK : (step + 1) * CHUNK]
@@ -58,8 +58,8 @@ class Names:
             cuts = np.searchsorted(owner[order], np.arange(comm.size + 1))
             requests = comm.alltoallv([wanted[order[cuts[r] : cuts[r + 1]]] for r in range(comm.size)])
             words = [self.here[request - self.starts[comm.rank]] for request in requests]
-            out[part[order]] = np.concatenate(exchange_bytes(words, self.here.dtype, comm))
-        return out
+            answers[part[order]] = np.concatenate(exchange_bytes(words, self.here.dtype, comm))
+        return answers
 
     def find(self, names: Sequence[str], comm: Comm) -> list[int]:
         """Return the numbers of names, equal on every rank; collective.
@@ -155,11 +155,11 @@ def decode_names(words: np.ndarray) -> np.ndarray:
 
     Dtype object, as in pandas: dtype U would take four bytes a row for every character of the longest name.
     """
-    out = np.empty(words.size, object)
+    names = np.empty(words.size, object)
     for begin, text in decoded_chunks(words):
-        out[begin : begin + len(text)] = text
-    out[words == b""] = None
-    return out
+        names[begin : begin + len(text)] = text
+    names[words == b""] = None
+    return names
 
 
 def decoded_chunks(words: np.ndarray) -> Iterator[tuple[int, list[str]]]:

@@ -140,7 +140,7 @@ def chosen_arcs(block: EdgeBlock, predicate: Predicate, comm: Comm) -> tuple[np.
     kinds = {"source": end, "target": end, "weight": block.weight_type or np.dtype(np.int64)}
     kinds |= {name: column.kind for name, column in block.attributes.items()}
     read = columns_read(predicate, kinds, "edges", comm)
-    out = np.empty(block.targets.size, bool)
+    mask = np.empty(block.targets.size, bool)
     for number in range(arcs.rounds(block, comm)):
         start, stop = arcs.span(block, number)
         columns: dict[str, np.ndarray] = {}
@@ -156,5 +156,5 @@ def chosen_arcs(block: EdgeBlock, predicate: Predicate, comm: Comm) -> tuple[np.
             columns["weight"] = piece
         columns |= {name: block.attributes[name].shown(slice(start, stop)) for name in read if name in block.attributes}
         with comm.together():
-            out[start:stop] = chosen(predicate, rows_with(columns, stop - start, kinds, "edges"), "edges")
-    return out, read
+            mask[start:stop] = chosen(predicate, rows_with(columns, stop - start, kinds, "edges"), "edges")
+    return mask, read

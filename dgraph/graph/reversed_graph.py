@@ -21,7 +21,7 @@ def reversed_graph(local: LocalGraph, comm: Comm) -> LocalGraph:
         return local
     if local.turned is None:
         with comm.together():
-            incoming, out = local.incoming, local.out
+            incoming, outward = local.incoming, local.out
         local.turned = LocalGraph(
             n=local.n, m=local.m, arcs=local.arcs, masters=local.masters,
             gids=local.gids, original=local.original,
@@ -29,7 +29,7 @@ def reversed_graph(local: LocalGraph, comm: Comm) -> LocalGraph:
             out=incoming, directed=True,
             own_mirrors={peer: replace(side, turned=True) for peer, side in local.own_mirrors.items()},
             peer_mirrors={peer: replace(side, turned=True) for peer, side in local.peer_mirrors.items()},
-            incoming_from=lambda: out,
+            incoming_from=lambda: outward,
         )  # fmt: skip
     return local.turned
 

@@ -199,20 +199,20 @@ def _count_columns(neighbours, first, counts):
             counts[lid] += 1
 
 
-def _place_few(sources, targets, weights, first, cursor, out, out_weights):
+def _place_few(sources, targets, weights, first, cursor, entries, out_weights):
     positions = places(sources.astype(np.int64) - first, cursor)
-    out[positions] = targets
+    entries[positions] = targets
     if weights is not None:
         out_weights[positions] = weights
 
 
 @njit(cache=True, few=_place_few)
-def _place(sources, targets, weights, first, cursor, out, out_weights):
+def _place(sources, targets, weights, first, cursor, entries, out_weights):
     for i in range(sources.size):
         row = np.int64(sources[i]) - first
         position = cursor[row]
         cursor[row] = position + 1
-        out[position] = targets[i]
+        entries[position] = targets[i]
         if weights is not None:
             out_weights[position] = weights[i]
 

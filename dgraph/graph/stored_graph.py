@@ -151,13 +151,13 @@ class StoredGraph(Graph):
         """Return the weights of local arcs by the rule that replaces the store's."""
         if self.weight_type is None or self.rule is None:
             return None
-        out = np.empty(len(local.out.neighbours), self.weight_type)
+        weights = np.empty(len(local.out.neighbours), self.weight_type)
         rows = np.repeat(np.arange(local.size, dtype=np.uint32), np.diff(local.out.offsets))
-        for start in range(0, len(out), arcs.CHUNK):
+        for start in range(0, len(weights), arcs.CHUNK):
             piece = slice(start, start + arcs.CHUNK)
             ends = local.gids[rows[piece]], local.gids[local.out.neighbours[piece]]
-            out[piece] = hashed_weights(*ends, self.rule, self.seed, self.directed)
-        return out
+            weights[piece] = hashed_weights(*ends, self.rule, self.seed, self.directed)
+        return weights
 
     def _hashed(self) -> str:
         """Hash the graph with its present weights; the manifest has the hash with the store's weights only."""

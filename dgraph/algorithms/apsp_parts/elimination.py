@@ -232,8 +232,8 @@ class Elimination:
     def _figure(self) -> int:
         """Return an integer that falls whenever a distance does: the sum of the floats' places in their order."""
         xp, high, low = self.kernel.xp, 0, 0
-        for at in range(0, len(self.matrix), CHUNK):
-            bits = self.matrix[at : at + CHUNK].view(f"i{self.matrix.dtype.itemsize}")
+        for begin in range(0, len(self.matrix), CHUNK):
+            bits = self.matrix[begin : begin + CHUNK].view(f"i{self.matrix.dtype.itemsize}")
             most = np.iinfo(bits.dtype).max
             place = xp.where(bits < 0, bits ^ most, bits).astype(np.int64)
             high, low = high + int((place >> 32).sum()), low + int((place & 0xFFFFFFFF).sum())
@@ -254,8 +254,8 @@ def _strips(n: int) -> list[slice]:
 
 def _blocks(of: Indices, block: int) -> list[Indices]:
     if isinstance(of, slice):
-        return [slice(at, min(at + block, of.stop)) for at in range(of.start, of.stop, block)]
-    return [of[at : at + block] for at in range(0, len(of), block)]
+        return [slice(begin, min(begin + block, of.stop)) for begin in range(of.start, of.stop, block)]
+    return [of[begin : begin + block] for begin in range(0, len(of), block)]
 
 
 def _crossed(rows: Indices, columns: Indices) -> tuple:

@@ -12,16 +12,16 @@ UNSEEN, DONE = -1, -2
 
 
 @njit(**INNER)
-def search(source, out, order, offsets, targets, costs, weights, negative, key, length, heap, place):
-    """Write the distances from ``source`` to ``out``, and the vertices as they are reached to ``order``.
+def search(source, distances, order, offsets, targets, costs, weights, negative, key, length, heap, place):
+    """Write the distances from ``source`` to ``distances``, and the vertices as they are reached to ``order``.
 
     ``costs`` ≥ 0 order the search; empty: every arc costs 1. With ``negative``, distances are sums of ``weights``.
     ``key``, ``length`` (float64), ``heap`` and ``place`` (int32) are scratch, of n values. Returns the number of
     vertices reached.
     """
-    out[:] = np.inf
+    distances[:] = np.inf
     if len(costs) == 0:
-        return _levels(source, out, offsets, targets, order)
+        return _levels(source, distances, offsets, targets, order)
     count = 0
     key[:] = np.inf
     place[:] = UNSEEN
@@ -33,7 +33,7 @@ def search(source, out, order, offsets, targets, costs, weights, negative, key, 
         size -= 1
         if size:
             sink(heap, place, key, size, heap[size])
-        out[u] = length[u] if negative else key[u]
+        distances[u] = length[u] if negative else key[u]
         order[count] = u
         count += 1
         for e in range(offsets[u], offsets[u + 1]):
@@ -43,50 +43,50 @@ def search(source, out, order, offsets, targets, costs, weights, negative, key, 
                 key[v] = x
                 if negative:
                     length[v] = length[u] + weights[e]
-                at = np.int64(place[v])
-                if at == UNSEEN:
-                    at = size
+                slot = np.int64(place[v])
+                if slot == UNSEEN:
+                    slot = size
                     size += 1
-                rise(heap, place, key, at, v)
+                rise(heap, place, key, slot, v)
     return count
 
 
 @njit(**INNER)
-def _levels(source, out, offsets, targets, queue):
-    out[source] = 0
+def _levels(source, distances, offsets, targets, queue):
+    distances[source] = 0
     queue[0], head, tail = source, 0, 1
     while head < tail:
         u = np.int64(queue[head])
         head += 1
         for e in range(offsets[u], offsets[u + 1]):
             v = np.int64(targets[e])
-            if out[v] == np.inf:
-                out[v] = out[u] + 1
+            if distances[v] == np.inf:
+                distances[v] = distances[u] + 1
                 queue[tail] = v
                 tail += 1
     return tail
 
 
 @njit(**INNER)
-def rise(heap, place, key, at, v):
-    """Put v at place ``at`` of the heap or above it."""
-    while at > 0:
-        above = (at - 1) >> 2
+def rise(heap, place, key, slot, v):
+    """Put v at place ``slot`` of the heap or above it."""
+    while slot > 0:
+        above = (slot - 1) >> 2
         if key[heap[above]] <= key[v]:
             break
-        heap[at] = heap[above]
-        place[heap[at]] = at
-        at = above
-    heap[at] = v
-    place[v] = at
+        heap[slot] = heap[above]
+        place[heap[slot]] = slot
+        slot = above
+    heap[slot] = v
+    place[v] = slot
 
 
 @njit(**INNER)
 def sink(heap, place, key, size, v):
     """Put v at the root of the heap of ``size`` or below it."""
-    at = 0
+    slot = 0
     while True:
-        child = 4 * at + 1
+        child = 4 * slot + 1
         if child >= size:
             break
         least = child
@@ -95,8 +95,8 @@ def sink(heap, place, key, size, v):
                 least = other
         if key[v] <= key[heap[least]]:
             break
-        heap[at] = heap[least]
-        place[heap[at]] = at
-        at = least
-    heap[at] = v
-    place[v] = at
+        heap[slot] = heap[least]
+        place[heap[slot]] = slot
+        slot = least
+    heap[slot] = v
+    place[v] = slot

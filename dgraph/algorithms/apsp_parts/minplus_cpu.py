@@ -99,22 +99,22 @@ class MinPlus(HostSolver):
         """
         return lambda matrix, first: self.search(matrix, first, rows, reduced)
 
-    def search(self, out: np.ndarray, first: int, rows: Any, reduced: np.ndarray | None) -> None:
-        """Set each row of ``out`` to the distances from vertex ``first`` + row.
+    def search(self, distances: np.ndarray, first: int, rows: Any, reduced: np.ndarray | None) -> None:
+        """Set each row of ``distances`` to the distances from vertex ``first`` + row.
 
         Args:
-            out: C-contiguous (k, n).
+            distances: C-contiguous (k, n).
             first: the vertex of row 0.
             rows: rows of all vertices, with the weights of arcs.
             reduced: weights ≥ 0 that order a search; None: those of the arcs.
         """
-        n, threads = out.shape[1], min(self.team.size, max(len(out), 1))
+        n, threads = distances.shape[1], min(self.team.size, max(len(distances), 1))
         scratch = np.empty((threads, 2, n)), np.empty((threads, 3, n), np.int32)
         weights = np.zeros(0) if rows.costs is None else rows.costs
         costs = weights if reduced is None else reduced
         self.team.run(
-            _search, threads, out, first, rows.offsets, rows.targets, costs, weights, reduced is not None, *scratch,
-            np.zeros(1, np.int64),
+            _search, threads, distances, first, rows.offsets, rows.targets, costs, weights, reduced is not None,
+            *scratch, np.zeros(1, np.int64),
         )  # fmt: skip
 
     def trees(self, distances: np.ndarray, first: int, rows: Any, slack: float) -> tuple[np.ndarray, int]:
@@ -172,12 +172,12 @@ def _update(t, threads, c, first, left, right, a, b, taken):
 
 
 @njit(**OPTIONS)
-def _search(t, threads, out, first, offsets, targets, costs, weights, negative, floats, numbers, taken):
+def _search(t, threads, distances, first, offsets, targets, costs, weights, negative, floats, numbers, taken):
     while True:
         row = fetch_add(taken, 0, 1)
-        if row >= len(out):
+        if row >= len(distances):
             return
         search(
-            first + row, out[row], numbers[t, 2], offsets, targets, costs, weights, negative, floats[t, 0],
+            first + row, distances[row], numbers[t, 2], offsets, targets, costs, weights, negative, floats[t, 0],
             floats[t, 1], numbers[t, 0], numbers[t, 1],
         )  # fmt: skip

@@ -61,11 +61,11 @@ def potentials(rows: NumberedRows, least: float, called) -> np.ndarray | None:
 
 def _cycle(parent: np.ndarray) -> list[int]:
     """Return a cycle of parents, from its smallest vertex on in the direction of the arcs; [] if there is none."""
-    at = np.where(parent < 0, len(parent), parent)
-    at = np.append(at, len(parent))
+    ancestor = np.where(parent < 0, len(parent), parent)
+    ancestor = np.append(ancestor, len(parent))
     for _ in range(max(len(parent), 1).bit_length() + 1):
-        at = at[at]
-    inside = at[:-1][at[:-1] < len(parent)]
+        ancestor = ancestor[ancestor]
+    inside = ancestor[:-1][ancestor[:-1] < len(parent)]
     if not inside.size:
         return []
     start = v = int(inside[0])

@@ -73,7 +73,7 @@ class EdgeTriangles(HostSolver):
         own = (full.offsets, full.targets, full.values)
         if self._loss is None:
             self._loss = np.zeros(len(full.targets), np.int32), np.zeros(len(full.targets), np.int64)
-        found: list[list[np.ndarray]] = [[np.empty(0, np.int64)] for _ in range(3)]
+        parts: list[list[np.ndarray]] = [[np.empty(0, np.int64)] for _ in range(3)]
         for number, other in enumerate(self._others(full, full.targets[leaving])):
             sides = [(full.offsets, full.targets, *self._loss, np.zeros(1, np.int64))]
             if number:
@@ -84,13 +84,17 @@ class EdgeTriangles(HostSolver):
                 _destroyed, threads, rows, heads, leaving, *own, *sides[0][2:], *other, *sides[-1][2:], place, taken
             )  # fmt: skip
             for offsets, targets, loss, touched, count in sides:
-                at = touched[: count[0]]
-                one = full.sources[at] if loss is self._loss[0] else np.searchsorted(offsets, at, side="right") - 1
-                one, two = one.astype(np.int64), targets[at].astype(np.int64)
-                for part, values in zip(found, (np.maximum(one, two), np.minimum(one, two), loss[at]), strict=True):
+                losing = touched[: count[0]]
+                one = (
+                    full.sources[losing]
+                    if loss is self._loss[0]
+                    else np.searchsorted(offsets, losing, side="right") - 1
+                )
+                one, two = one.astype(np.int64), targets[losing].astype(np.int64)
+                for part, values in zip(parts, (np.maximum(one, two), np.minimum(one, two), loss[losing]), strict=True):
                     part.append(values.astype(np.int64))
-                loss[at] = 0
-        ends, others, losses = (np.concatenate(part) for part in found)
+                loss[losing] = 0
+        ends, others, losses = (np.concatenate(part) for part in parts)
         return ends, others, losses
 
     def _others(self, full: DegreeRows, lower: np.ndarray):
@@ -150,10 +154,10 @@ def _supports(t, threads, offsets, targets, low_offsets, low_targets, support, p
                 u = np.int64(targets[i])
                 if u > v:
                     break
-                found = 0
+                triangles = 0
                 for j in range(low_offsets[u], low_offsets[u + 1]):
-                    found += place[low_targets[j]]
-                support[i] += found
+                    triangles += place[low_targets[j]]
+                support[i] += triangles
             for i in range(first, stop):
                 place[targets[i]] = 0
 
@@ -173,8 +177,8 @@ def _destroyed(
         for i in range(first, stop):
             if values[i] >= LEAVING:
                 place[targets[i]] = i - first + 1
-        for at in range(heads[group], heads[group + 1]):
-            u = np.int64(targets[leaving[at]])
+        for entry in range(heads[group], heads[group + 1]):
+            u = np.int64(targets[leaving[entry]])
             for j in range(low_offsets[u], low_offsets[u + 1]):
                 w = np.int64(low_targets[j])
                 if not place[w] or low_values[j] < LEAVING:

@@ -177,14 +177,14 @@ class LevelsOverRanks(TrussLevels):
         full.values[leaving] = LEAVING
         self.left_at.append((full.sources[leaving], full.targets[leaving], level))
         other_ends = full.copy_to_reverse(leaving)
-        at, losses = full.to_owners(*self.kernel.destroyed(full, leaving))
-        np.subtract.at(self.support, at, losses.astype(np.int32))
+        losing, losses = full.to_owners(*self.kernel.destroyed(full, leaving))
+        np.subtract.at(self.support, losing, losses.astype(np.int32))
         for ends in (leaving, other_ends):
             full.values[ends] = 0
             self.most[full.sources[ends]] = level
         ctx.rounds += 1
         ctx.progress.round(ctx.rounds, 0, len(leaving), "push")
-        return np.unique(at[(full.values[at] == ALIVE) & (self.support[at] <= level)])
+        return np.unique(losing[(full.values[losing] == ALIVE) & (self.support[losing] <= level)])
 
     def left(self) -> int:
         """Return the number of edges that are left over all ranks; collective."""

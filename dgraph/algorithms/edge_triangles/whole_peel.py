@@ -201,9 +201,9 @@ def _leave(v, level, last, place, graph, lists, side, shared, alone):
         for j in range(load(offsets, u), load(stops, u)):
             w = load(targets, j)
             if marked:
-                at = np.int64(load(place, np.int64(w)))
-                if at:
-                    _destroy(e, first + at - 1, j, level, last, graph, lists, 1 - side, shared, alone)
+                mark = np.int64(load(place, np.int64(w)))
+                if mark:
+                    _destroy(e, first + mark - 1, j, level, last, graph, lists, 1 - side, shared, alone)
                 continue
             high = stop
             while low < high:
@@ -229,14 +229,14 @@ def _set(t, threads, count, value, graph, lists, side):
     first, following, vertices, edges = lists[0], lists[1], lists[2], 0
     n = len(vertices) // 2
     for k in range(t, count, threads):
-        at = side * n + np.int64(load(vertices, side * n + k))
-        e = np.int64(load(first, at))
+        slot = side * n + np.int64(load(vertices, side * n + k))
+        e = np.int64(load(first, slot))
         while e >= 0:
             store(state, e, value)
             edges += 1
             e = np.int64(load(following, e))
         if value == GONE:
-            store(first, at, np.int32(-1))
+            store(first, slot, np.int32(-1))
     return edges
 
 

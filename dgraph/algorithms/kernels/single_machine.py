@@ -98,7 +98,7 @@ class SingleMachine(OneRound):
         views = {name: FieldView(self.device, values[:size], graph.place) for name, values in self.arrays().items()}
         return LazyFields(self.device, views, graph.degree, graph.original)
 
-    def start(self, given: Mapping[str, np.ndarray]) -> None:
+    def start(self, fields: Mapping[str, np.ndarray]) -> None:
         """Allocate the column; there are no given fields."""
         self.column = self.device.xp.empty((max(self.graph.local.size, 1) + 3) // 4 * 4, self.dtype)
 

@@ -13,8 +13,8 @@ DENSE = 12
 
 
 @njit(**INNER)
-def candidates(frontier, size, pushed_offsets, pushed, limit, marked, out):
-    """Write the masters that an edge of ``frontier[:size]`` enters to ``out``; return their number.
+def candidates(frontier, size, pushed_offsets, pushed, limit, marked, listed):
+    """Write the masters that an edge of ``frontier[:size]`` enters to ``listed``; return their number.
 
     Returns -1 if the frontier has more than ``limit`` edges. ``marked`` is 0 before and after.
     """
@@ -31,8 +31,8 @@ def candidates(frontier, size, pushed_offsets, pushed, limit, marked, out):
             v = pushed[e]
             if marked[v] == 0:
                 marked[v] = 1
-                out[count] = v
+                listed[count] = v
                 count += 1
     for i in range(count):
-        marked[out[i]] = 0
+        marked[listed[i]] = 0
     return count

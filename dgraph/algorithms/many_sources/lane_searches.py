@@ -39,9 +39,9 @@ class LaneSearches:
         scratch: further arrays of the kernel, with a row for each thread.
     """
 
-    def __init__(self, out: Rows, into: Rows, dtype: np.dtype, mean: float, cutoff: float | None = None):
-        self.graph = *out, *into
-        self.lanes, self.dtype, self.n = LINE // dtype.itemsize, dtype, len(out[0]) - 1
+    def __init__(self, outward: Rows, into: Rows, dtype: np.dtype, mean: float, cutoff: float | None = None):
+        self.graph = *outward, *into
+        self.lanes, self.dtype, self.n = LINE // dtype.itemsize, dtype, len(outward[0]) - 1
         self.limit = np.float64(np.inf if cutoff is None else cutoff)
         self.width, self.none = dtype.type(mean), dtype.type(NONE if dtype.kind == "i" else np.inf)
 
@@ -49,9 +49,9 @@ class LaneSearches:
     def of(cls, rows: NumberedRows, dtype: np.dtype, mean: float, cutoff: float | None = None) -> LaneSearches:
         """Return searches on rows of all vertices; arcs without weights cost 1."""
         costs = np.ones(len(rows.targets), dtype) if rows.costs is None else rows.costs.astype(dtype)
-        out = *rows.out, costs
-        into: Any = transpose(rows.n, *out) if rows.directed else out
-        return cls(out, into, dtype, mean, cutoff)
+        outward = *rows.out, costs
+        into: Any = transpose(rows.n, *outward) if rows.directed else outward
+        return cls(outward, into, dtype, mean, cutoff)
 
     def on(self, threads: int) -> LaneSearches:
         """Make the arrays of each thread; return self."""

@@ -37,15 +37,15 @@ def _data(context, builder, kind, array):
     return context.make_array(kind)(context, builder, array).data
 
 
-def _row(builder, data, at, vector):
-    """Return a pointer to row ``at`` as a vector."""
-    first = builder.gep(data, [builder.mul(at, ir.Constant(ir.IntType(64), vector.count))])
+def _row(builder, base, row, vector):
+    """Return a pointer to row ``row`` as a vector."""
+    first = builder.gep(base, [builder.mul(row, ir.Constant(ir.IntType(64), vector.count))])
     return builder.bitcast(first, vector.as_pointer())
 
 
 @intrinsic
-def fold_chosen(typing, neighbours, first, last, now, wanted, values, folded, at):
-    """Write the sum of rows of ``values`` over ``neighbours[first:last]`` to row ``at`` of ``folded``.
+def fold_chosen(typing, neighbours, first, last, now, wanted, values, folded, target):
+    """Write the sum of rows of ``values`` over ``neighbours[first:last]`` to row ``target`` of ``folded``.
 
     Of a neighbour u, lanes are added whose bit is set in ``now[u] & wanted``. Returns the bits that occurred, uint8.
     """
@@ -121,8 +121,8 @@ def rank_row(
 
 
 @intrinsic
-def or_rows(typing, neighbours, first, last, words, out, at):
-    """Or the rows of ``words`` over ``neighbours[first:last]`` into row ``at`` of ``out``."""
+def or_rows(typing, neighbours, first, last, words, folded, target):
+    """Or the rows of ``words`` over ``neighbours[first:last]`` into row ``target`` of ``folded``."""
 
     def generate(context, builder, signature, args):
         kinds = signature.args
@@ -137,7 +137,7 @@ def or_rows(typing, neighbours, first, last, words, out, at):
         builder.store(builder.load(total), place, align=8)
         return context.get_dummy_value()
 
-    return types.void(neighbours, types.int64, types.int64, words, out, types.int64), generate
+    return types.void(neighbours, types.int64, types.int64, words, folded, types.int64), generate
 
 
 class _Lanes:
@@ -149,11 +149,11 @@ class _Lanes:
         self.whole = isinstance(kind.dtype, types.Integer)
         self.vector = ir.VectorType(self.lane, lines * LINE * 8 // kind.dtype.bitwidth)
 
-    def place(self, at):
-        return _row(self.builder, self.data, at, self.vector)
+    def place(self, row):
+        return _row(self.builder, self.data, row, self.vector)
 
-    def load(self, at):
-        return self.builder.load(self.place(at), align=LINE)
+    def load(self, row):
+        return self.builder.load(self.place(row), align=LINE)
 
     def less(self, a, b):
         return self.builder.icmp_signed("<", a, b) if self.whole else self.builder.fcmp_ordered("<", a, b)
@@ -172,14 +172,14 @@ class _Lanes:
         one = self.builder.insert_element(undefined, scalar, first)
         return self.builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(first.type, self.vector.count), None))
 
-    def lower(self, at, found, old, none):
-        """Store ``found`` to the row at ``at`` if a lane is below ``old``; return the least such lane, or ``none``."""
+    def lower(self, place, lanes, old, none):
+        """Store ``lanes`` to row ``place`` if one is below ``old``; return the least such lane, or ``none``."""
         builder = self.builder
-        fell, out = self.less(found, old), cgutils.alloca_once_value(builder, none)
+        fell, least = self.less(lanes, old), cgutils.alloca_once_value(builder, none)
         bits = builder.bitcast(fell, ir.IntType(self.vector.count))
         with builder.if_then(builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))):
-            builder.store(builder.select(fell, found, old), self.place(at), align=LINE)
-            row = builder.select(fell, found, self.spread(none))
+            builder.store(builder.select(fell, lanes, old), self.place(place), align=LINE)
+            row = builder.select(fell, lanes, self.spread(none))
             while row.type.count > 1:
                 halves = ir.VectorType(ir.IntType(32), row.type.count // 2)
                 low, high = (
@@ -187,8 +187,8 @@ class _Lanes:
                     for first in (0, halves.count)
                 )
                 row = self.least(low, high)
-            builder.store(builder.extract_element(row, ir.Constant(ir.IntType(32), 0)), out)
-        return builder.load(out)
+            builder.store(builder.extract_element(row, ir.Constant(ir.IntType(32), 0)), least)
+        return builder.load(least)
 
 
 @intrinsic
@@ -213,12 +213,12 @@ def lower_by_rows(typing, values, v, neighbours, steps, first, last, none):
         rows = _Lanes(context, builder, signature.args[0], args[0])
         near, steps = (_data(context, builder, signature.args[i], args[i]) for i in (2, 3))
         old = rows.load(args[1])
-        found = cgutils.alloca_once_value(builder, old)
+        lowest = cgutils.alloca_once_value(builder, old)
         with cgutils.for_range_slice(builder, args[4], args[5], ir.Constant(ir.IntType(64), 1)) as (e, _):
             u = builder.zext(builder.load(builder.gep(near, [e])), ir.IntType(64))
             row = rows.plus(rows.load(u), builder.load(builder.gep(steps, [e])))
-            builder.store(rows.least(row, builder.load(found)), found)
-        return rows.lower(args[1], builder.load(found), old, args[6])
+            builder.store(rows.least(row, builder.load(lowest)), lowest)
+        return rows.lower(args[1], builder.load(lowest), old, args[6])
 
     kind = values.dtype
     return kind(values, types.int64, neighbours, steps, types.int64, types.int64, kind), generate

@@ -51,15 +51,15 @@ def begin(sources, seen, front, frontier, whole, levels, place):
 
 
 @njit(**INNER)
-def level(frontier, count, rows, neighbours, pushed_offsets, pushed, masters, seen, front, fresh, whole, marked, found):
-    """Write newly reached bits to ``fresh`` and the masters that have some to ``found``; return their number."""
-    many = candidates(frontier, count, pushed_offsets, pushed, len(pushed) // DENSE, marked, found)
+def level(frontier, count, rows, neighbours, pushed_offsets, pushed, masters, seen, front, fresh, whole, marked, hits):
+    """Write newly reached bits to ``fresh`` and the masters that have some to ``hits``; return their number."""
+    many = candidates(frontier, count, pushed_offsets, pushed, len(pushed) // DENSE, marked, hits)
     dense = many < 0
     if dense:
         many = masters
-    out = 0
+    size = 0
     for i in range(many):
-        v = np.uint32(i) if dense else found[i]
+        v = np.uint32(i) if dense else hits[i]
         e, last, missing = rows[v], rows[v + 1], np.uint64(0)
         for w in range(WORDS):
             missing |= whole[w] & ~seen[v, w]
@@ -75,20 +75,20 @@ def level(frontier, count, rows, neighbours, pushed_offsets, pushed, masters, se
             fresh[v, w] &= ~seen[v, w]
             new |= fresh[v, w]
         if new != 0:
-            found[out] = v
-            out += 1
-    return out
+            hits[size] = v
+            size += 1
+    return size
 
 
 @njit(**INNER)
-def advance(frontier, count, found, many, depth, seen, front, fresh, far, reached, levels, place):
+def advance(frontier, count, hits, many, depth, seen, front, fresh, far, reached, levels, place):
     """Make the found masters the frontier, and count their new bits; return the size of the frontier."""
     for i in range(count):
         u = frontier[i]
         for w in range(WORDS):
             front[u, w] = 0
     for i in range(many):
-        v = found[i]
+        v = hits[i]
         bits = 0
         for w in range(WORDS):
             front[v, w] = fresh[v, w]
@@ -149,16 +149,16 @@ def one_pass(
 ):  # fmt: skip
     """Search from batch ``turn · threads + t``."""
     seen, front, fresh, whole, marked = seens[t], fronts[t], freshes[t], wholes[t], marks[t]
-    frontier, found, far, reached = frontiers[t], founds[t], fars[t], reacheds[t]
+    frontier, hits, far, reached = frontiers[t], founds[t], fars[t], reacheds[t]
     masters, place = len(rows) - 1, (turn * threads + t) * BATCH
     count = begin(sources[place : place + BATCH], seen, front, frontier, whole, levels, place)
     depth = 0
     while count and depth < limit:
         depth += 1
         many = level(
-            frontier, count, rows, neighbours, pushed_offsets, pushed, masters, seen, front, fresh, whole, marked, found
+            frontier, count, rows, neighbours, pushed_offsets, pushed, masters, seen, front, fresh, whole, marked, hits
         )  # fmt: skip
-        count = advance(frontier, count, found, many, depth, seen, front, fresh, far, reached, levels, place)
+        count = advance(frontier, count, hits, many, depth, seen, front, fresh, far, reached, levels, place)
         if count:
             deepest[t] = max(deepest[t], depth)
 

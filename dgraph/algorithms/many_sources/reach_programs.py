@@ -91,12 +91,12 @@ def levels_program(digits: int) -> type[ReachProgram]:
 
     def apply(self, v, g):
         """Add the binary digits of this round's distance to the sources that are new."""
-        out, rest = ReachProgram.apply(self, v, g), g.round + 1
+        fields_of_round, rest = ReachProgram.apply(self, v, g), g.round + 1
         for name in names:
             half = rest >> 1
-            out[name] = getattr(v, name) + where(rest - half - half == 1, out["new"], 0)
+            fields_of_round[name] = getattr(v, name) + where(rest - half - half == 1, fields_of_round["new"], 0)
             rest = half
-        return out
+        return fields_of_round
 
     fields = {name: Field("int64") for name in names}
     return type(
@@ -119,12 +119,12 @@ class ReachByPrograms(RowSolver):
                 batch = lids[first : first + BITS]
                 own, start = np.flatnonzero(batch >= 0), np.zeros(masters, np.int64)
                 start[batch[own]] = np.int64(1) << own
-                given, whole = {"reached": start} | sums, -1 if len(batch) == BITS else (1 << len(batch)) - 1
+                fields, whole = {"reached": start} | sums, -1 if len(batch) == BITS else (1 << len(batch)) - 1
                 if keep == LEVELS:
-                    state, digits = _levels(ctx, given, whole, limit)
+                    state, digits = _levels(ctx, fields, whole, limit)
                     kept.levels[:, first : first + len(batch)] = _decoded(state, digits, len(batch))
                 else:
-                    state = ctx.run(ReachProgram(whole=whole, limit=limit), given)
+                    state = ctx.run(ReachProgram(whole=whole, limit=limit), fields)
                 if kept.bits.shape[1]:
                     kept.bits[:, first // BITS] = state["known"].view(np.uint64)
                 sums, depth = {name: state.raw(name) for name in sums}, max(depth, state.globals["depth"])
@@ -139,11 +139,11 @@ class LevelsByPrograms(ReachByPrograms):
     programs = (levels_program(DIGITS)(),)
 
 
-def _levels(ctx: Context, given: dict, whole: int, limit: int) -> tuple:
+def _levels(ctx: Context, fields: dict, whole: int, limit: int) -> tuple:
     """Return the state of a search that keeps distances, and the number of their binary digits."""
     for digits in (DIGITS, MORE_DIGITS):
         most = (1 << digits) - 1
-        state = ctx.run(levels_program(digits)(whole=whole, limit=min(limit, most)), given)
+        state = ctx.run(levels_program(digits)(whole=whole, limit=min(limit, most)), fields)
         if limit <= most or not state.globals["left"]:
             break
     return state, digits

@@ -83,8 +83,8 @@ def search(
                     if fell <= bound:
                         if not place[v] & NEAR:
                             place[v] |= NEAR
-                            at = head + size
-                            near[at if at < n else at - n] = v
+                            slot = head + size
+                            near[slot if slot < n else slot - n] = v
                             size += 1
                             load += offsets[v + 1] - offsets[v]
                     elif not place[v]:
@@ -138,9 +138,9 @@ def rows_of_batch(
     queues, places,
 ):  # fmt: skip
     """Write the distances from ``size`` sources from ``first + t · size`` on to the lanes of ``rows[t]``."""
-    at = min(first + t * size, len(sources))
+    begin = min(first + t * size, len(sources))
     search(
-        sources[at : at + size], rows[t], offsets, targets, costs, into, tails, tolls, width, limit, none,
+        sources[begin : begin + size], rows[t], offsets, targets, costs, into, tails, tolls, width, limit, none,
         least[t], queues[t, 0], queues[t, 1], places[t],
     )  # fmt: skip
 
@@ -148,8 +148,8 @@ def rows_of_batch(
 @njit(**OPTIONS)
 def sum_lanes(t, threads, sources, first, size, none, rows, far, reached):
     """Sum the lanes of ``rows[t]`` to row t of ``far`` in their order; ``reached`` counts them, sources left out."""
-    at = min(first + t * size, len(sources))
-    lanes = min(size, len(sources) - at)
+    begin = min(first + t * size, len(sources))
+    lanes = min(size, len(sources) - begin)
     for v in range(len(far[t])):
         total, count = 0.0, 0
         for lane in range(lanes):
@@ -158,5 +158,5 @@ def sum_lanes(t, threads, sources, first, size, none, rows, far, reached):
                 count += 1
         far[t, v] = total
         reached[t, v] = count
-    for i in range(at, at + lanes):
+    for i in range(begin, begin + lanes):
         reached[t, sources[i]] -= 1

@@ -133,8 +133,8 @@ class Worklist(Workfront):
 
     def init(self, v, g):
         """Start at the source."""
-        out = super().init(v, g)
-        return out | {"relaxations": out["walked"]}
+        fields = super().init(v, g)
+        return fields | {"relaxations": fields["walked"]}
 
     def edge(self, u, e, v):
         """Relax the edge, and count it if it is shorter than the distance of the last round."""

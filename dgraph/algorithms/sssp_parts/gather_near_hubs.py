@@ -132,7 +132,7 @@ def gather(ctx: Context, source: int, delta: float, dtype: str, following: Seque
         following: programs that run afterwards, to be compiled ahead.
     """
     width = NEAR * delta if dtype[0] == "f" else max(np.floor(NEAR * delta), 1.0)
-    at, plain = ctx.local.lid(source), ctx.checkpoints is not None or not ctx.few_rounds
+    lid, plain = ctx.local.lid(source), ctx.checkpoints is not None or not ctx.few_rounds
     light = width * (1 + MARGIN)
     kind = FarDistancesFlagged if ctx.largest(int(ctx.local.mirrors_pull)) else FarDistances
 
@@ -142,8 +142,8 @@ def gather(ctx: Context, source: int, delta: float, dtype: str, following: Seque
         return outer
 
     following = (far_program(0.0, delta, not ctx.local.directed), *following)
-    if plain or ctx.total(ctx.local.degree_of(at) if at is not None else 0) >= HUB:
-        near, given = width, {}
+    if plain or ctx.total(ctx.local.degree_of(lid) if lid is not None else 0) >= HUB:
+        near, fields = width, {}
         inner: Program = LimitedDistances(source=source, cutoff=_limit(near, dtype), delta=2 * near)
         ctx.ahead(*following)
     else:
@@ -158,10 +158,10 @@ def gather(ctx: Context, source: int, delta: float, dtype: str, following: Seque
         if state.bucket * eps > MARGIN / 10:  # rounding: a heavy edge could lead to a near distance
             return ctx.run(Distances(source=source, delta=delta).retype(dist=dtype))
         base = state.bucket * width * (1 - SLACK)
-        near, given = base + width, {"dist": state.raw("dist")}
+        near, fields = base + width, {"dist": state.raw("dist")}
         inner = ContinuedDistances(source=source, base=base, cutoff=_limit(near, dtype), delta=2 * near)
     inner.widens = False
-    state = ctx.run(inner.retype(dist=dtype).with_light_edges(light), given)
+    state = ctx.run(inner.retype(dist=dtype).with_light_edges(light), fields)
     if not state.finished:
         return state
     _, _, arcs = summarize(state, "dist", ctx.local).over_ranks(ctx.comm)

@@ -58,8 +58,8 @@ class Segment(RoundDistances):
 
     def apply(self, v, g):
         """Note the round."""
-        found = self.before + g.round + 1
-        return super().apply(v, g) | {"since": where(v.best < v.dist, found, v.since)}
+        rounds = self.before + g.round + 1
+        return super().apply(v, g) | {"since": where(v.best < v.dist, rounds, v.since)}
 
     def fell(self, g):
         """Return how many distances fell in the round."""
@@ -98,8 +98,8 @@ class WorklistSegment(WorkfrontSegment, Worklist):
 
     def init(self, v, g):
         """Activate the vertices whose distance fell last."""
-        out = super().init(v, g)
-        return out | {"relaxations": out["walked"]}
+        fields = super().init(v, g)
+        return fields | {"relaxations": fields["walked"]}
 
 
 SEGMENTS: dict[type, type[Segment]] = {
@@ -189,7 +189,7 @@ def solve_signed(ctx: Context, name: str, source: int, dtype: str, largest: floa
     here = ctx.local.original[: ctx.local.masters] == source
     infinity = np.inf if dtype[0] == "f" else np.iinfo(dtype).max
     dist = np.where(here, 0, infinity).astype(dtype)
-    given: dict[str, Any] = {"dist": dist, "best": dist.copy(), "since": np.where(here, 0, -1)}
+    fields: dict[str, Any] = {"dist": dist, "best": dist.copy(), "since": np.where(here, 0, -1)}
     before, segment = 0, SEGMENT
     total: dict[str, int] = {}
     settings = {"arcs": ctx.local.arcs} if variant.program is AllEdges else {}
@@ -198,24 +198,24 @@ def solve_signed(ctx: Context, name: str, source: int, dtype: str, largest: floa
         if dtype == "int64" and (before + limit) * largest >= 2**62:
             raise DataError(f"paths of {before + limit} edges may be longer than 2**62; store the weights as floats")
         program = kind(source=source, before=before, limit=limit, **settings).with_traversal(variant.traversal(name))
-        state = ctx.run(program.retype(dist=dtype, best=dtype), given)
+        state = ctx.run(program.retype(dist=dtype, best=dtype), fields)
         before += state.rounds
         total = {name: total.get(name, 0) + count for name, count in figures(state).items()}
-        given = {field: state.raw(field) for field in ("dist", "best", "since")}
-        parent = _parents(ctx, source, dtype, given)
+        fields = {field: state.raw(field) for field in ("dist", "best", "since")}
+        parent = _parents(ctx, source, dtype, fields)
         over = state.globals["open"] == 0
         if over or before == ctx.max_rounds:
             return Signed(state, over, total, parent)
         segment *= 2
 
 
-def _parents(ctx: Context, source: int, dtype: str, given: dict[str, Any]) -> np.ndarray:
+def _parents(ctx: Context, source: int, dtype: str, fields: dict[str, Any]) -> np.ndarray:
     """Return the parents after a segment, and refuse a cycle among them; collective."""
-    found = ctx.run(PathParents().retype(dist=dtype), {"dist": given["dist"], "since": given["since"]})
-    parent = found["parent"]
+    state = ctx.run(PathParents().retype(dist=dtype), {"dist": fields["dist"], "since": fields["since"]})
+    parent = state["parent"]
     here = ctx.local.original[: ctx.local.masters] == source
     root = here & (parent == UNREACHED)
-    hanging = ctx.run(Hanging(), {"root": root.astype(np.uint8), "parent": found.raw("parent")})
+    hanging = ctx.run(Hanging(), {"root": root.astype(np.uint8), "parent": state.raw("parent")})
     if not hanging.finished:  # the run's round limit
         return parent
     lost = (parent != UNREACHED) & (hanging["hangs"] == 0)
@@ -229,19 +229,19 @@ def _parents(ctx: Context, source: int, dtype: str, given: dict[str, Any]) -> np
 def _cycle(ctx: Context, first: int, parent: np.ndarray) -> list[int]:
     """Follow parents from a vertex into a cycle; return its original ids in the direction of its edges."""
     place: dict[int, int] = {}
-    at = first
-    while at not in place:
-        place[at] = len(place)
-        lid = ctx.local.lid(at)
+    vertex = first
+    while vertex not in place:
+        place[vertex] = len(place)
+        lid = ctx.local.lid(vertex)
         mine = -1 if lid is None or lid >= ctx.local.masters else int(parent[lid])
-        at = ctx.largest(mine)
-    return list(place)[place[at] :][::-1]
+        vertex = ctx.largest(mine)
+    return list(place)[place[vertex] :][::-1]
 
 
 def _refuse(ctx: Context, cycle: list[int]) -> None:
     """Raise the error that names a negative cycle, from its smallest id on."""
-    at = cycle.index(min(cycle))
-    cycle = cycle[at:] + cycle[:at]
+    begin = cycle.index(min(cycle))
+    cycle = cycle[begin:] + cycle[:begin]
     names = [str(ctx.called(vertex)) for vertex in (*cycle[:NAMED], cycle[0])]
     if len(cycle) > NAMED:
         names.insert(NAMED, f"… ({len(cycle) - NAMED} more)")

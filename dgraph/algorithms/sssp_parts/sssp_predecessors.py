@@ -136,15 +136,15 @@ def predecessors(
     settled, *_ = nearer.reached("parent", ctx.local)
     if ctx.total(reached - settled) == len(sources):
         return nearer.column("parent", parents)
-    found, dist = nearer["parent"].copy(), state["dist"]
+    predecessor, dist = nearer["parent"].copy(), state["dist"]
     end = np.inf if dtype[0] == "f" else np.iinfo(dtype).max
-    done = (found != UNREACHED) | np.isin(ctx.local.original[: ctx.local.masters], sources)
-    given = {"dist": dist, "settled": done.astype(np.uint8)}
-    hop = ctx.run(PlateauHops().retype(dist=dtype), given)["hop"]
+    done = (predecessor != UNREACHED) | np.isin(ctx.local.original[: ctx.local.masters], sources)
+    fields = {"dist": dist, "settled": done.astype(np.uint8)}
+    hop = ctx.run(PlateauHops().retype(dist=dtype), fields)["hop"]
     plateau = ctx.run(PlateauParents().retype(dist=dtype), {"dist": dist, "hop": hop})["parent"]
     lost = (dist != end) & ~done
-    found[lost] = plateau[lost]
-    return parents(found)
+    predecessor[lost] = plateau[lost]
+    return parents(predecessor)
 
 
 def predecessors_of_each(ctx: Context, sources: np.ndarray, distances: Sequence[Column]) -> list[Column]:

@@ -137,10 +137,10 @@ class DeltaStepping(WaitingBuckets):
     def apply(self, v, g):
         """Activate waiting vertices of the bucket, or in ``COLLECT`` all that were expanded in it."""
         below = self.bucket(v.best) < g.at + 1
-        out = self.split(v, ((g.phase == LIGHT) | (g.phase == OPEN)) & below)
+        fields = self.split(v, ((g.phase == LIGHT) | (g.phase == OPEN)) & below)
         done = (v.best == v.dist) & below & (self.bucket(v.best) >= g.at) & (v.dist != INF)
-        active = out["active"] | ((g.phase == COLLECT) & done)
-        return out | {"active": active, "walked": where(active, v.out_degree, 0)}
+        active = fields["active"] | ((g.phase == COLLECT) & done)
+        return fields | {"active": active, "walked": where(active, v.out_degree, 0)}
 
     def step(self, g):
         """Go on to the next phase; the pass after heavy edges opens the lowest bucket of all waiting vertices."""

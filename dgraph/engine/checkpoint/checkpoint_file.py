@@ -80,9 +80,9 @@ def _write_part(path: Path, arrays: Mapping[str, np.ndarray]) -> dict[str, int]:
     draft = path.with_suffix(".part")
     try:
         with open(draft, "wb") as file:
-            out = _ChecksummedFile(file)
+            summed = _ChecksummedFile(file)
             for array in arrays.values():
-                np.lib.format.write_array(out, np.ascontiguousarray(array), allow_pickle=False)
+                np.lib.format.write_array(summed, np.ascontiguousarray(array), allow_pickle=False)
             file.flush()
             os.fsync(file.fileno())
         os.replace(draft, path)
@@ -90,7 +90,7 @@ def _write_part(path: Path, arrays: Mapping[str, np.ndarray]) -> dict[str, int]:
     except OSError:
         draft.unlink(missing_ok=True)
         raise
-    return {"size": out.size, "crc": out.crc}
+    return {"size": summed.size, "crc": summed.crc}
 
 
 class _ChecksummedFile:
@@ -99,10 +99,10 @@ class _ChecksummedFile:
     def __init__(self, file):
         self.file, self.size, self.crc = file, 0, 0
 
-    def write(self, data) -> int:
-        self.crc = zlib.crc32(data, self.crc)
-        self.size += len(data)
-        return self.file.write(data)
+    def write(self, piece) -> int:
+        self.crc = zlib.crc32(piece, self.crc)
+        self.size += len(piece)
+        return self.file.write(piece)
 
 
 def _replace(path: Path, content: bytes) -> None:

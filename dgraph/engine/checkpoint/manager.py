@@ -194,12 +194,12 @@ class CheckpointManager:
                     "globals": {k: v.hex() if isinstance(v, float) else v for k, v in state.globals.items()},
                 }
             )  # fmt: skip
-        current = None
+        running = None
         if kept is not None:
             arrays |= {f"current/{field}": values for field, values in kept.fields.items()}
             arrays |= {"active": kept.active, "waiting": kept.waiting}
-            current = {"program": name, "fields": list(kept.fields), "shared": kept.shared}
-        facts = {"identity": self.identity, "ranks": self.comm.size, "ended": ended, "current": current}
+            running = {"program": name, "fields": list(kept.fields), "shared": kept.shared}
+        facts = {"identity": self.identity, "ranks": self.comm.size, "ended": ended, "current": running}
         error = write(self.folder, arrays, facts, self.comm)
         self.record.count("checkpoints", error is None)
         return error

@@ -37,15 +37,15 @@ def redistribute(
     with comm.together():
         if len(received) != own or not np.array_equal(np.bincount(received, minlength=own), np.ones(own)):
             raise DataError("the checkpoint does not hold every vertex once; start anew")
-    out = {}
+    kept = {}
     cuts = np.cumsum([len(part) for part in to])[:-1]
     for name, values in columns.items():
         table = np.empty(own, values.dtype)
         table[received] = np.concatenate(comm.alltoallv(np.split(values[order], cuts)))
         answers = comm.alltoallv([table[part - comm.rank * share] for part in requested])
-        out[name] = np.empty(len(wanted), values.dtype)
-        out[name][wanted_order] = np.concatenate(answers)
-    return out
+        kept[name] = np.empty(len(wanted), values.dtype)
+        kept[name][wanted_order] = np.concatenate(answers)
+    return kept
 
 
 def _by_owner(gids: np.ndarray, share: int, comm: Comm) -> tuple[np.ndarray, list[np.ndarray]]:

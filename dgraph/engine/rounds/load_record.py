@@ -105,7 +105,7 @@ def _padded_sum(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Add two arrays row by row, the shorter padded with zeros: kernels have grids of different sizes."""
     if len(one) > len(other):
         one, other = other, one
-    out = other.copy()
+    total = other.copy()
     if len(one):
-        out[: len(one)] += one
-    return out
+        total[: len(one)] += one
+    return total

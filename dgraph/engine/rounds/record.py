@@ -245,10 +245,10 @@ def _hosts(ranks: list[dict]) -> list[dict]:
     """Return ``hosts`` of the report; move ``cores`` there from ``ranks``."""
     hosts: dict[str, dict] = {}
     for rank in ranks:
-        found = {"host": rank["host"], "cores": rank.pop("cores"), "ranks": [], "peak_memory_bytes": 0}
-        found = hosts.setdefault(rank["host"], found)
-        found["ranks"].append(rank["rank"])
-        found["peak_memory_bytes"] += rank["peak_memory_bytes"]
+        host = {"host": rank["host"], "cores": rank.pop("cores"), "ranks": [], "peak_memory_bytes": 0}
+        host = hosts.setdefault(rank["host"], host)
+        host["ranks"].append(rank["rank"])
+        host["peak_memory_bytes"] += rank["peak_memory_bytes"]
     return list(hosts.values())
 
 
@@ -261,12 +261,12 @@ def imbalance(ranks: list[dict]) -> dict[str, dict]:
         | {"peak_memory_bytes": rank["peak_memory_bytes"]}
         for rank in ranks
     ]
-    found = {}
+    ratios = {}
     for name in dict.fromkeys(name for figure in figures for name in figure):
         values = [figure.get(name, 0) for figure in figures]
         most, mean = max(values), sum(values) / len(values)
-        found[name] = {"max": most, "mean": mean, "ratio": most / mean if mean else None}
-    return found
+        ratios[name] = {"max": most, "mean": mean, "ratio": most / mean if mean else None}
+    return ratios
 
 
 class _Timer:
@@ -304,9 +304,9 @@ class _Timer:
 def plain(value):
     """Convert ``value`` for JSON: NumPy numbers become Python's; infinities and NaN become text, other types too."""
     if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): plain(element) for key, element in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
+        return [plain(element) for element in value]
     if hasattr(value, "tolist"):
         return plain(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):

@@ -154,9 +154,9 @@ class RoundSeries:
             timers: of the parts, at the end of these rounds; None: not used yet.
         """
         parts = []
-        for (name, given), timer in zip(self._given.items(), timers, strict=True):
+        for (name, before), timer in zip(self._given.items(), timers, strict=True):
             self._given[name] = timer or 0.0
-            parts.append(min(((timer or 0.0) - given) / rounds, seconds))
+            parts.append(min(((timer or 0.0) - before) / rounds, seconds))
         return parts
 
     def _thin(self, count: int) -> None:
@@ -198,7 +198,7 @@ class RoundSeries:
 def _row(row: tuple) -> dict:
     """Return one round as ``rounds.kept`` of ``schema.json`` has it."""
     number, direction, vertices, edges, seconds = row[:5]
-    found = {
+    figures = {
         "round": number,
         "direction": direction,
         "frontier_vertices": vertices,
@@ -206,5 +206,5 @@ def _row(row: tuple) -> dict:
         "seconds": seconds,
     }
     if schedule := row[-2][0]:
-        found["schedule"] = schedule
-    return found | row[-1]
+        figures["schedule"] = schedule
+    return figures | row[-1]

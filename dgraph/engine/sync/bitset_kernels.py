@@ -70,10 +70,10 @@ def count_by_span(lids, starts, ends, counts):
         store(counts, i, 0)
     if len(starts) <= FEW:
         for i in range(len(starts)):
-            start, width, found = np.uint32(starts[i]), np.uint32(ends[i] - starts[i]), np.uint32(0)
+            start, width, count = np.uint32(starts[i]), np.uint32(ends[i] - starts[i]), np.uint32(0)
             for k in range(len(lids)):
-                found += np.uint32(np.uint32(load(lids, k) - start) < width)
-            counts[i] = found
+                count += np.uint32(np.uint32(load(lids, k) - start) < width)
+            counts[i] = count
         return
     i = -1
     for k in range(len(lids)):
@@ -83,7 +83,7 @@ def count_by_span(lids, starts, ends, counts):
 
 
 @njit(few=_positions_by_span_few, **OPTIONS)
-def positions_by_span(lids, starts, ends, counts, cursor, out):
+def positions_by_span(lids, starts, ends, counts, cursor, listed):
     """Write the lids grouped by span, as offsets from the span's start; lids outside all spans are dropped.
 
     ``cursor`` is scratch of the size of ``counts``.
@@ -92,7 +92,7 @@ def positions_by_span(lids, starts, ends, counts, cursor, out):
         if counts[i] == len(lids):
             start = np.uint32(starts[i])
             for k in range(len(lids)):
-                store(out, k, np.uint32(load(lids, k) - start))
+                store(listed, k, np.uint32(load(lids, k) - start))
             return
     first, i = 0, -1
     for k in range(len(counts)):
@@ -102,7 +102,7 @@ def positions_by_span(lids, starts, ends, counts, cursor, out):
         lid = np.int64(load(lids, k))
         i = span_of(lid, starts, ends, i)
         if i >= 0:
-            store(out, load(cursor, i), np.uint32(lid - load(starts, i)))
+            store(listed, load(cursor, i), np.uint32(lid - load(starts, i)))
             store(cursor, i, load(cursor, i) + 1)
 
 
@@ -122,7 +122,7 @@ def span_of(lid, starts, ends, guess):
 
 
 @njit(few=_positions_in_few, **OPTIONS)
-def positions_in(lids, wanted, mask, out):
+def positions_in(lids, wanted, mask, listed):
     """Write the positions of ``lids`` whose lid is in ``wanted``, and return their number.
 
     It scans every position. ``mask`` is uint8 by lid, all 0 before and after the call.
@@ -130,9 +130,9 @@ def positions_in(lids, wanted, mask, out):
     for i in range(len(wanted)):
         store(mask, np.int64(load(wanted, i)), np.uint8(1))
     count = 0
-    for at in range(len(lids)):
-        store(out, count, np.uint32(at))
-        count += load(mask, np.int64(load(lids, at)))
+    for position in range(len(lids)):
+        store(listed, count, np.uint32(position))
+        count += load(mask, np.int64(load(lids, position)))
     for i in range(len(wanted)):
         store(mask, np.int64(load(wanted, i)), np.uint8(0))
     return count
@@ -144,20 +144,20 @@ def set_bits(words, positions):
     for i in range(len(words)):
         store(words, i, np.uint64(0))
     for i in range(len(positions)):
-        at = np.int64(load(positions, i))
-        store(words, at >> 6, load(words, at >> 6) | (np.uint64(1) << np.uint64(at & 63)))
+        position = np.int64(load(positions, i))
+        store(words, position >> 6, load(words, position >> 6) | (np.uint64(1) << np.uint64(position & 63)))
 
 
 @njit(few=_positions_of_few, **OPTIONS)
-def positions_of(words, out):
+def positions_of(words, listed):
     """Write the positions of the set bits, ascending, and return their number; one more than fit ends the search."""
     count = 0
     for i in range(len(words)):
         word = words[i]
         while word != np.uint64(0):
-            if count == len(out):
+            if count == len(listed):
                 return count + 1
-            out[count] = (i << 6) + trailing_zeros(word)
+            listed[count] = (i << 6) + trailing_zeros(word)
             count += 1
             word &= word - np.uint64(1)
     return count
@@ -182,17 +182,17 @@ def uniform(values, positions):
 
 
 @njit(few=_gather_few, **OPTIONS)
-def gather(values, positions, out):
-    """Set ``out[i] = values[positions[i]]``."""
+def gather(values, positions, gathered_rows):
+    """Set ``gathered_rows[i] = values[positions[i]]``."""
     for i in range(len(positions)):
-        store(out, i, load(values, np.int64(load(positions, i))))
+        store(gathered_rows, i, load(values, np.int64(load(positions, i))))
 
 
 def gathered(rows: np.ndarray, positions: np.ndarray) -> np.ndarray:
     """Return ``rows[positions]`` as a new uint32 array."""
-    out = np.empty(len(positions), np.uint32)
-    gather(rows, positions, out)
-    return out
+    gathered_rows = np.empty(len(positions), np.uint32)
+    gather(rows, positions, gathered_rows)
+    return gathered_rows
 
 
 def bits_of(dtype: np.dtype) -> np.dtype:

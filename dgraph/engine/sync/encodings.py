@@ -18,17 +18,17 @@ HEADER, KINDS = CPU.header, (1 << KIND_BITS) - 1
 
 
 def encode(
-    out: np.ndarray,
+    buffer: np.ndarray,
     kind: int,
     total: int,
     positions: np.ndarray,
     columns: Sequence[np.ndarray],
     rows: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Write one message and return the part of ``out`` that holds it.
+    """Write one message and return the part of ``buffer`` that holds it.
 
     Args:
-        out: send buffer, uint8, ``CPU.bound`` bytes.
+        buffer: send buffer, uint8, ``CPU.bound`` bytes.
         kind: encoding.
         total: positions in the span.
         positions: changed positions (uint32), each once, in any order.
@@ -36,20 +36,20 @@ def encode(
         rows: row of ``columns`` for each position; None: position i is row i.
     """
     if kind == NOTHING:
-        return out[:0]
-    at, where, count = HEADER, positions, len(positions)
+        return buffer[:0]
+    offset, where, count = HEADER, positions, len(positions)
     if kind == EVERYTHING:
         count = total
     elif kind == BITSET:
-        words = out[at : at + CPU.bitset(CPU.chunks(0, total))].view(np.uint64)
+        words = buffer[offset : offset + CPU.bitset(CPU.chunks(0, total))].view(np.uint64)
         bitset_kernels.set_bits(words, positions)
         if columns:
             where = np.empty(count, np.uint32)
             bitset_kernels.positions_of(words, where)
-        at += words.nbytes
+        offset += words.nbytes
     else:
-        out[at : at + OFFSET * count].view(np.uint32)[:] = positions
-        at += padded(OFFSET * count)
+        buffer[offset : offset + OFFSET * count].view(np.uint32)[:] = positions
+        offset += padded(OFFSET * count)
     which = None if kind == EVERYTHING else where
     if rows is not None and columns:
         which = rows[:total] if which is None else bitset_kernels.gathered(rows, which)
@@ -61,16 +61,16 @@ def encode(
         else:
             single = bitset_kernels.uniform(raw, which)
         size = raw.itemsize * (1 if single else count)
-        room = out[at : at + size].view(raw.dtype)
+        room = buffer[offset : offset + size].view(raw.dtype)
         if which is None:
             room[:] = raw[: room.size]
         else:
             bitset_kernels.gather(raw, which[: room.size], room)
         uniform |= single << i
-        at += padded(size)
-    header = out[:HEADER].view(np.int64)
+        offset += padded(size)
+    header = buffer[:HEADER].view(np.int64)
     header[CPU.kind_word], header[CPU.count_word] = kind | uniform << KIND_BITS, count
-    return out[:at]
+    return buffer[:offset]
 
 
 def decode(

@@ -60,7 +60,7 @@ class HostExchange:
         sides = (self.local.own_mirrors.get(peer), self.local.peer_mirrors.get(peer))
         total = max(side.count for side in sides if side is not None)
         widths = ([*(self.widths[k].itemsize for k in fields), ACTIVE.itemsize] for fields in phases)
-        return max(CPU.bound(total, each) for each in widths)
+        return max(CPU.bound(total, widths_of_phase) for widths_of_phase in widths)
 
     def account(self) -> None:
         """Do nothing: seconds and bytes are recorded as they arise."""
@@ -90,14 +90,14 @@ class HostExchange:
             ends = np.array([mirrors.first + high for _, mirrors, _, high in senders], np.int64)
             count_by_span(touched, starts, ends, counts)
             kinds = [
-                CPU.choose(high - low if dense and not failed else found, low, high, width, whole)
-                for (_, _, low, high), found in zip(senders, counts.tolist(), strict=True)
+                CPU.choose(high - low if dense and not failed else count, low, high, width, whole)
+                for (_, _, low, high), count in zip(senders, counts.tolist(), strict=True)
             ]
             if not {BITSET, OFFSETS}.isdisjoint(kinds):
                 positions_by_span(touched, starts, ends, counts, np.empty_like(counts), self._positions)
             end = 0
-            for (peer, _, low, high), start, found, kind in zip(senders, starts, counts.tolist(), kinds, strict=True):
-                positions, end, total = self._positions[end : end + found], end + found, high - low
+            for (peer, _, low, high), start, count, kind in zip(senders, starts, counts.tolist(), kinds, strict=True):
+                positions, end, total = self._positions[end : end + count], end + count, high - low
                 columns = [machine.state[k][start : start + total] for k in fields]
                 message = encode(self._outbox[peer], kind, total, positions, columns)
                 sends[peer] = message, CPU.bound(total, [d.itemsize for d in dtypes])
@@ -137,9 +137,9 @@ class HostExchange:
                 columns.append(self._active(not failed))
             for peer, mirrors, low, high in senders:
                 lids, total = mirrors.lids[low:high], high - low  # type: ignore[index]
-                found = self._dirty_positions(dirty, mirrors, low, high)
-                kind = CPU.choose(0 if failed else total if dense else len(found), low, high, width, dense)
-                message = encode(self._outbox[peer], kind, total, found, columns, lids)
+                changed = self._dirty_positions(dirty, mirrors, low, high)
+                kind = CPU.choose(0 if failed else total if dense else len(changed), low, high, width, dense)
+                message = encode(self._outbox[peer], kind, total, changed, columns, lids)
                 sends[peer] = message, CPU.bound(total, [d.itemsize for d in dtypes])
         received = self._exchange(sends, receivers, dtypes)
         with self.record("unpack"):
@@ -157,8 +157,8 @@ class HostExchange:
         """Return the positions within ``low .. high``, relative to ``low``, whose master is in ``dirty``."""
         if dirty.size * SPARSE < high - low:
             return mirrors.holding(dirty, low, high) - np.uint32(low)
-        found = positions_in(mirrors.lids[low:high], dirty, self._mask, self._positions)  # type: ignore[index]
-        return self._positions[:found]
+        count = positions_in(mirrors.lids[low:high], dirty, self._mask, self._positions)  # type: ignore[index]
+        return self._positions[:count]
 
     def _active(self, valid: bool) -> np.ndarray:
         """Return uint8 (masters,): 1 for masters in the frontier; all 0 unless the frontier is ``valid``."""

@@ -72,11 +72,11 @@ class Sync:
         now = self.plans[self.machine.direction]
         roles = (*(refresh.role for refresh in now.refresh), now.reduce_role)
         if roles != self._roles:
-            current = self.machine.mirrors_current and not (self._roles or self.full or self.poisoned)
+            fresh = self.machine.mirrors_current and not (self._roles or self.full or self.poisoned)
             self._roles = roles
             if self.poisoned:
                 self._poison(now)
-            for refresh in () if current else now.refresh:
+            for refresh in () if fresh else now.refresh:
                 self._send_refresh(refresh, failed, everything=not self._refreshed_later(refresh, now))
         elif now.frontier or now.broadcast:
             everything = self.full or self.opened

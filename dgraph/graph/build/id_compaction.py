@@ -97,12 +97,12 @@ def to_gids(
     start, offset = int(ids.starts[comm.rank]), 0
     look_up = _LookUp(ids.here, gid_type(int(ids.starts[-1])), start)
     within = disposable and column.flags.owndata and column.itemsize >= look_up.dtype.itemsize
-    out = column.view(look_up.dtype)[: column.size] if within else np.empty(column.size, look_up.dtype)
+    gids = column.view(look_up.dtype)[: column.size] if within else np.empty(column.size, look_up.dtype)
     for chunk in _chunks([column], comm):
         counts, grouped, places = _owners(chunk.astype(np.int64, copy=False), ids.lowest)
         requests = comm.alltoallv(np.split(grouped, np.cumsum(counts)[:-1]))
         answers = comm.alltoallv([look_up(part) for part in requests])
-        out[offset + places] = np.concatenate(answers)
+        gids[offset + places] = np.concatenate(answers)
         offset += chunk.size
     missing = -comm.largest(-look_up.missing)
     with comm.together():
@@ -113,9 +113,9 @@ def to_gids(
             )
     if within:
         size = column.size
-        column.resize(-(-size * out.itemsize // column.itemsize), refcheck=False)
-        out = column.view(look_up.dtype)[:size]
-    return out
+        column.resize(-(-size * gids.itemsize // column.itemsize), refcheck=False)
+        gids = column.view(look_up.dtype)[:size]
+    return gids
 
 
 def _chunks(columns, comm):
@@ -200,11 +200,11 @@ class _LookUp:
         self.buckets = positions
 
     def __call__(self, wanted: np.ndarray) -> np.ndarray:
-        out = np.empty(wanted.size, self.dtype)
-        missing = _look_up(wanted, self.ids, self.low, self.shift, self.buckets, self.start, out)
+        places = np.empty(wanted.size, self.dtype)
+        missing = _look_up(wanted, self.ids, self.low, self.shift, self.buckets, self.start, places)
         if missing >= 0:
             self.missing = min(self.missing, int(wanted[missing]))
-        return out
+        return places
 
 
 @njit(cache=True)
@@ -253,8 +253,8 @@ def _fill_buckets(ids, low, shift, buckets):
 
 
 @njit(cache=True)
-def _look_up(wanted, ids, low, shift, buckets, start, out):
-    """Fill ``out`` with gids; return the position of the lowest id that is absent, or -1."""
+def _look_up(wanted, ids, low, shift, buckets, start, places):
+    """Fill ``places`` with gids; return the position of the lowest id that is absent, or -1."""
     missing = np.int64(-1)
     for i in range(wanted.size):
         position, end = np.int64(0), np.int64(0)
@@ -270,5 +270,5 @@ def _look_up(wanted, ids, low, shift, buckets, start, out):
                 end = middle
         if (position == last or ids[position] != wanted[i]) and (missing < 0 or wanted[i] < wanted[missing]):
             missing = i
-        out[i] = start + position
+        places[i] = start + position
     return missing

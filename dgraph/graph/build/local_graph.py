@@ -74,9 +74,9 @@ def number(whole, masters: list[Masters], arcs_of_parts: list[HeldArcs], owner, 
     return [
         LocalGraph(
             n=whole.n, m=whole.m, arcs=whole.arcs, masters=len(owned.gids), gids=gids, original=original,
-            out_degree=degree, out=out, directed=whole.directed, own_mirrors=own_mirrors, peer_mirrors=of_peers,
+            out_degree=degree, out=rows, directed=whole.directed, own_mirrors=own_mirrors, peer_mirrors=of_peers,
         )
-        for (gids, out, own_mirrors), owned, degree, of_peers, original in zip(
+        for (gids, rows, own_mirrors), owned, degree, of_peers, original in zip(
             numbered, masters, degrees, peer_mirrors, originals, strict=True
         )
     ]  # fmt: skip
@@ -215,11 +215,11 @@ def _ranks(keys, starts):
 @njit(cache=True)
 def spread(starts, sources, counts, values):
     """Copy each row of ``values`` to the start of its source's row, given by ``starts``."""
-    out = np.empty_like(values)
+    spaced = np.empty_like(values)
     taken = 0
     for i in range(sources.size):
         start = starts[sources[i]]
-        out[start : start + counts[i]] = values[taken : taken + counts[i]]
+        spaced[start : start + counts[i]] = values[taken : taken + counts[i]]
         starts[sources[i]] += counts[i]
         taken += counts[i]
-    return out
+    return spaced

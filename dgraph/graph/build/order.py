@@ -38,13 +38,13 @@ def by_degree(block: EdgeBlock, comm: Comm) -> EdgeBlock:
         mirrored=not block.directed, parallel=True, attributes=block.attributes,
     )  # fmt: skip
     del src, dst
-    out = assemble(raw, comm, LoadOptions(keep_loops=True))
-    rows = np.append(comm.allgather(np.array([out.first], np.int64))[:, 0], out.n)
+    ordered = assemble(raw, comm, LoadOptions(keep_loops=True))
+    rows = np.append(comm.allgather(np.array([ordered.first], np.int64))[:, 0], ordered.n)
     backward = _inverse(forward, block.first, rows, comm)
-    out.ids = OrderedIds(block.ids, forward, starts, backward, rows)
-    out.facts = replace(block.facts, notes=[*block.facts.notes, "numbered by degree"])
-    out.fingerprint = original_print
-    return out
+    ordered.ids = OrderedIds(block.ids, forward, starts, backward, rows)
+    ordered.facts = replace(block.facts, notes=[*block.facts.notes, "numbered by degree"])
+    ordered.fingerprint = original_print
+    return ordered
 
 
 @dataclass(frozen=True)
@@ -134,6 +134,6 @@ def _inverse(forward: np.ndarray, first: int, rows: np.ndarray, comm: Comm) -> n
     parts = [order[cuts[r] : cuts[r + 1]] for r in range(comm.size)]
     gids = np.concatenate(comm.alltoallv([forward[part] for part in parts]))
     former = np.concatenate(comm.alltoallv([(part + first).astype(np.int64) for part in parts]))
-    out = np.empty(gids.size, np.int64)
-    out[gids - rows[comm.rank]] = former
-    return out
+    inverse = np.empty(gids.size, np.int64)
+    inverse[gids - rows[comm.rank]] = former
+    return inverse

@@ -68,7 +68,7 @@ def costs(block: EdgeBlock) -> list[Cost]:
 def _timed(arrays: tuple, kernels: tuple[Callable, Callable, Callable], vertices, ends, m) -> tuple[float, ...]:
     row, has, sweep = kernels
     row(*arrays, vertices[:1]), has(*arrays, vertices[:1], ends[:1]), sweep(*arrays)  # compiles
-    out = []
+    figures = []
     for kernel, words, share in ((row, (vertices,), PROBES), (has, (vertices, ends), PROBES), (sweep, (), max(m, 1))):
         few = tuple(array[: max(1, PROBES // 50)] for array in words)
         began = time.perf_counter()
@@ -79,8 +79,8 @@ def _timed(arrays: tuple, kernels: tuple[Callable, Callable, Callable], vertices
             began = time.perf_counter()
             kernel(*arrays, *words)
             spent, count = time.perf_counter() - began, share
-        out.append(1e9 * spent / count)
-    return tuple(out)
+        figures.append(1e9 * spent / count)
+    return tuple(figures)
 
 
 def _matrix(block: EdgeBlock) -> np.ndarray:

@@ -13,14 +13,14 @@ from dgraph.graph.local import LocalGraph
 
 def rows_of(graph: EdgeBlock | GraphFacts, local: LocalGraph, comm: Comm) -> EdgeBlock:
     """Return this rank's rows of a partitioned graph; collective. On one rank they are the partition's own arrays."""
-    out = local.out
+    rows = local.out
     if comm.size == 1:
-        targets = out.neighbours.astype(gid_type(graph.n), copy=False)
+        targets = rows.neighbours.astype(gid_type(graph.n), copy=False)
         return EdgeBlock(
-            graph.n, graph.m, graph.arcs, 0, out.offsets, targets, out.weights, graph.directed, graph.ids, graph.facts
+            graph.n, graph.m, graph.arcs, 0, rows.offsets, targets, rows.weights, graph.directed, graph.ids, graph.facts
         )
     gids = local.gids.astype(gid_type(graph.n))
-    return rows_of_arcs(graph, np.repeat(gids, np.diff(out.offsets)), gids[out.neighbours], out.weights, comm)
+    return rows_of_arcs(graph, np.repeat(gids, np.diff(rows.offsets)), gids[rows.neighbours], rows.weights, comm)
 
 
 def rows_of_arcs(graph: EdgeBlock | GraphFacts, src: np.ndarray, dst: np.ndarray, weights, comm: Comm) -> EdgeBlock:

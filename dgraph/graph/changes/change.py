@@ -112,9 +112,9 @@ def change(
     with comm.together():
         check_size(len(numbers.gids))
     cut = _join_arcs(remove, replaced)
-    out = _merged(local.out, local, gids, numbers, cut, put)
+    merged = _merged(local.out, local, gids, numbers, cut, put)
     more = _Sums((remove, add), (-gone.copies, np.ones(len(add), np.int64)))
-    partition = _assembled(graph, local, numbers, out, more, what, comm)
+    partition = _assembled(graph, local, numbers, merged, more, what, comm)
     if graph.directed and "incoming" in local.__dict__:
         before = local.incoming
         partition.incoming_from = lambda: _merged(before, local, gids, numbers, cut.reversed(), put.reversed())
@@ -233,7 +233,7 @@ def _merged(csr: Csr, local: LocalGraph, gids: np.ndarray, numbers: Numbers, cut
 
 
 def _assembled(
-    graph: GraphFacts, local: LocalGraph, numbers: Numbers, out: Csr, more: _Sums, what: NumberedChange, comm: Comm
+    graph: GraphFacts, local: LocalGraph, numbers: Numbers, merged: Csr, more: _Sums, what: NumberedChange, comm: Comm
 ) -> LocalGraph:
     """Put the parts together; collective."""
     masters, gids, copies = numbers.masters, numbers.gids, int(more.copies.sum())
@@ -257,7 +257,7 @@ def _assembled(
     edges = copies if graph.directed else (copies - more.loops) // 2 + more.loops
     return LocalGraph(
         n=graph.n + what.below.size, m=graph.m + edges, arcs=graph.arcs + copies, masters=masters, gids=gids,
-        original=original, out_degree=degrees, out=out, directed=graph.directed, own_mirrors=numbers.own_mirrors,
+        original=original, out_degree=degrees, out=merged, directed=graph.directed, own_mirrors=numbers.own_mirrors,
         peer_mirrors=peers, pull_requests=local.pull_requests,
     )  # fmt: skip
 
@@ -275,22 +275,22 @@ def _isolated(local: LocalGraph, more: _Sums, comm: Comm) -> int:
     """Return how many more vertices have no arc; new vertices had none; collective."""
     targets = np.concatenate([part.dst for part in more.arcs])
     ends, numbers = np.unique(np.concatenate([more.sources, targets]), return_inverse=True)
-    out, into = (np.zeros(ends.size, np.int64) for _ in range(2))
-    np.add.at(out, numbers.ravel()[: targets.size], more.copies)
+    leaving, into = (np.zeros(ends.size, np.int64) for _ in range(2))
+    np.add.at(leaving, numbers.ravel()[: targets.size], more.copies)
     np.add.at(into, numbers.ravel()[targets.size :], more.copies)
     lids = lids_of(local.masters, local.gids, local.own_mirrors, ends)
     mine = np.flatnonzero((lids >= 0) & (lids < local.masters))
     leave = np.zeros(ends.size, np.int64)
     leave[mine] = local.out_degree[lids[mine]]
     leave = comm.allreduce(leave)
-    asked = (leave == 0) | (leave == out)
+    asked = (leave == 0) | (leave == leaving)
     if not local.directed or not asked.any():
-        return int(np.count_nonzero(leave == 0)) - int(np.count_nonzero(leave == out))
+        return int(np.count_nonzero(leave == 0)) - int(np.count_nonzero(leave == leaving))
     enter, here = np.zeros(ends.size, np.int64), np.flatnonzero(asked & (lids >= 0))
     counted, counts = np.zeros(local.size, np.bool_), np.zeros(local.size, np.int32)
     counted[lids[here]] = True
     count_some(local.out.neighbours, counted, counts)
     enter[here] = counts[lids[here]]
     enter = comm.allreduce(enter)
-    now, before = (leave == 0) & (enter == 0), (leave == out) & (enter == into)
+    now, before = (leave == 0) & (enter == 0), (leave == leaving) & (enter == into)
     return int(np.count_nonzero(now)) - int(np.count_nonzero(before))

@@ -130,11 +130,11 @@ def _in_order(counts, lids):
 
 
 @njit(cache=True)
-def carry(values, former, out):
-    """Copy values by former lid to ``out`` by lid; new vertices keep what ``out`` has."""
-    for i in range(out.size):
+def carry(values, former, carried):
+    """Copy values by former lid to ``carried`` by lid; new vertices keep what ``carried`` has."""
+    for i in range(carried.size):
         if former[i] >= 0:
-            out[i] = values[former[i]]
+            carried[i] = values[former[i]]
 
 
 @njit(cache=True)
@@ -147,7 +147,7 @@ def _among_equals(weights, new, first, positions):
 
 @njit(cache=True)
 def _merge(
-    neighbours, weights, lids, cut_low, cut_high, put_at, put_lids, put_weights, out, out_weights
+    neighbours, weights, lids, cut_low, cut_high, put_at, put_lids, put_weights, targets, out_weights
 ):  # fmt: skip
     """Merge where rows keep their order: positions ascend over all rows, and what lies between is copied at once."""
     c, p, position, end = 0, 0, np.int64(0), np.int64(0)
@@ -161,9 +161,9 @@ def _merge(
             last = cut_low[c]
         if last > position:
             if lids is None:
-                out[end : end + last - position] = neighbours[position:last]
+                targets[end : end + last - position] = neighbours[position:last]
             else:
-                piece, renamed = neighbours[position:last], out[end : end + last - position]
+                piece, renamed = neighbours[position:last], targets[end : end + last - position]
                 for i in range(last - position):
                     renamed[i] = lids[piece[i]]
             if weights is not None:
@@ -171,7 +171,7 @@ def _merge(
             end += last - position
             position = last
         if putting:
-            out[end] = put_lids[p]
+            targets[end] = put_lids[p]
             if weights is not None:
                 out_weights[end] = put_weights[p]
             end += 1
@@ -186,7 +186,7 @@ def _merge(
 @njit(cache=True)
 def _merge_by_row(
     former, offsets, neighbours, weights, lids, cut_rows, cut_low, cut_high, put_rows, put_at, put_lids, put_weights,
-    out_offsets, out, out_weights,
+    out_offsets, targets, out_weights,
 ):  # fmt: skip
     c, p, end = 0, 0, np.int64(0)
     for row in range(former.size):
@@ -205,7 +205,7 @@ def _merge_by_row(
             elif cutting:
                 last = cut_low[c]
             for i in range(position, last):
-                out[end + i - position] = lids[neighbours[i]]
+                targets[end + i - position] = lids[neighbours[i]]
             if weights is not None:
                 for i in range(position, last):
                     out_weights[end + i - position] = weights[i]
@@ -213,7 +213,7 @@ def _merge_by_row(
                 end += last - position
                 position = last
             if putting:
-                out[end] = put_lids[p]
+                targets[end] = put_lids[p]
                 if weights is not None:
                     out_weights[end] = put_weights[p]
                 end += 1

@@ -88,8 +88,8 @@ class GrowingColumn:
         """Return the values in dtype ``types[level]``, at least as wide as the current one, and empty the column."""
         self._resize(self.size)
         self._widen(level)
-        out, self._buffer, self.size = self._buffer, np.empty(0, self.types[0]), 0
-        return out
+        values, self._buffer, self.size = self._buffer, np.empty(0, self.types[0]), 0
+        return values
 
     @staticmethod
     def joined(columns: list[GrowingColumn], level: int, threads: int) -> np.ndarray:

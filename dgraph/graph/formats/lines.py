@@ -37,15 +37,15 @@ def lines_of_range(path: str, lo: int, hi: int, start: int) -> Iterator[np.ndarr
                     break
         file.seek(position)
         while position < hi:
-            data = file.read(min(CHUNK, hi - position))
-            if not data.endswith(b"\n"):
-                data += file.readline(LONGEST)
-            if not data:
+            block = file.read(min(CHUNK, hi - position))
+            if not block.endswith(b"\n"):
+                block += file.readline(LONGEST)
+            if not block:
                 raise DataError(
                     f"{path}: ends at byte {position}; it was longer when reading began; do not write to it"
                 )
-            position += len(data)
-            yield np.frombuffer(data, np.uint8)
+            position += len(block)
+            yield np.frombuffer(block, np.uint8)
 
 
 class LineBuffer:
@@ -139,5 +139,5 @@ def _blocks(path: str, packing: str, start: int, threads: int = 1) -> Iterator[b
     """Yield all whole lines from byte ``start`` on, in blocks of about :data:`CHUNK` bytes."""
     with unpacked(path, packing, threads) as file:
         file.seek(start, os.SEEK_SET)
-        while data := file.read(CHUNK):
-            yield data if data.endswith(b"\n") else data + file.readline(LONGEST)
+        while block := file.read(CHUNK):
+            yield block if block.endswith(b"\n") else block + file.readline(LONGEST)

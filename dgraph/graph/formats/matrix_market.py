@@ -49,14 +49,14 @@ def _banner(path: str, head: FileHead) -> tuple[str, str]:
             "'%%MatrixMarket matrix coordinate FIELD SYMMETRY'; add it, or is this another format?"
         )
     _, kind, storage, field, symmetry = words
-    for got, supported, cure in (
+    for word, supported, cure in (
         (kind, ("matrix",), "convert it to a matrix"),
         (storage, ("coordinate",), "a dense array is not a sparse graph: write it with coordinates"),
         (field, tuple(VALUES), "weights are real: write the values as such"),
         (symmetry, ("general", "symmetric"), "an arc and its reverse weigh the same: write the matrix as general"),
     ):
-        if got not in supported:
-            raise DataError(f"{path}:1: got {got!r}; supported are {', '.join(supported)}; {cure}")
+        if word not in supported:
+            raise DataError(f"{path}:1: got {word!r}; supported are {', '.join(supported)}; {cure}")
     return field, symmetry
 
 

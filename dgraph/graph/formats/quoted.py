@@ -52,12 +52,12 @@ def unquoted(text: np.ndarray, classes: np.ndarray, lenient: bool, inner_mark: i
     """
     if not (text == QUOTE).any():
         return text, text.size, 0
-    out = text.copy()
-    return out, *_unquote(text, classes, lenient, inner_mark, out)
+    plain = text.copy()
+    return plain, *_unquote(text, classes, lenient, inner_mark, plain)
 
 
 @njit(cache=True)
-def _unquote(text, classes, lenient, inner_mark, out):
+def _unquote(text, classes, lenient, inner_mark, plain):
     position, blanked = 0, 0
     while position < text.size:
         line, here = position, gap_end(text, position, text.size, 0)
@@ -69,26 +69,26 @@ def _unquote(text, classes, lenient, inner_mark, out):
                 pass
             elif inside and text[here] == QUOTE:
                 if here + 1 < text.size and text[here + 1] == QUOTE:
-                    out[here], out[here + 1] = 95, 95
+                    plain[here], plain[here + 1] = 95, 95
                     here += 1
                 else:
                     inside, begins = False, False
-                    out[here] = 32
+                    plain[here] = 32
                     if here == start + 1:  # an empty field stays a column
-                        out[start], out[here] = 95, 95
+                        plain[start], plain[here] = 95, 95
                     wrong = wrong or not ends_token(text, classes, here + 1)
             elif inside:
                 if kind != OTHER:
-                    out[here] = inner_mark if kind == DELIMITER else 95
+                    plain[here] = inner_mark if kind == DELIMITER else 95
             elif text[here] == QUOTE and begins:
-                inside, start, out[here] = True, here, 32
+                inside, start, plain[here] = True, here, 32
             else:
                 begins = kind in (BLANK, DELIMITER) or (begins and kind == PADDING)
             here += 1
         if inside or wrong:
             if not lenient:
                 return line, blanked
-            out[line:here] = 32
+            plain[line:here] = 32
             blanked += 1
         position = here + 1
     return text.size, blanked

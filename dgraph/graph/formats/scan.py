@@ -62,20 +62,20 @@ class ScanBuffers:
 
 def correctly_rounded(text: np.ndarray, spans: np.ndarray) -> np.ndarray:
     """Return the doubles nearest to the number tokens ``text[start:end]`` of int64 ``spans`` (k, 2)."""
-    out = np.empty(len(spans))
+    numbers = np.empty(len(spans))
     step = max(1, (1 << 22) // int((spans[:, 1] - spans[:, 0]).max(initial=1)))
     for first in range(0, len(spans), step):
         part = spans[first : first + step]
-        out[first : first + step] = tokens(text, part).astype(np.float64)
-    return out
+        numbers[first : first + step] = tokens(text, part).astype(np.float64)
+    return numbers
 
 
 def tokens(text: np.ndarray, spans: np.ndarray) -> np.ndarray:
     """Return the bytes ``text[start:end]`` of int64 ``spans`` (k, 2), as an array of bytes of one width."""
     width = max(1, int((spans[:, 1] - spans[:, 0]).max(initial=1)))
-    out = np.zeros((len(spans), width), np.uint8)
-    _copy_tokens(text, spans, out)
-    return out.view(f"S{width}")[:, 0]
+    letters = np.zeros((len(spans), width), np.uint8)
+    _copy_tokens(text, spans, letters)
+    return letters.view(f"S{width}")[:, 0]
 
 
 @njit(cache=True)
@@ -103,10 +103,10 @@ def _copy_few_tokens(text, spans, words):
 
 
 @njit(cache=True, nogil=True, few=_copy_few_tokens)
-def _copy_tokens(text, spans, out):
+def _copy_tokens(text, spans, letters):
     for i in range(spans.shape[0]):
         for j in range(spans[i, 0], spans[i, 1]):
-            out[i, j - spans[i, 0]] = text[j]
+            letters[i, j - spans[i, 0]] = text[j]
 
 
 @njit(cache=True, forceinline=True)

@@ -101,10 +101,10 @@ def _read(
         raise DataError(f"{path}: got shape {tuple(shape.tolist())}; the matrix of a graph is square; make it so")
     n = int(shape[0])
     major, minor = ("row", "col") if kind == "coo" else ("indptr", "indices")
-    data, ends = column("data").vector(integers=False), column(minor).vector()
+    entry_values, ends = column("data").vector(integers=False), column(minor).vector()
     entries = ends.size
-    if data.size != entries:
-        raise DataError(f"{path}: {data.size} values for {entries} entries; write it again with save_npz")
+    if entry_values.size != entries:
+        raise DataError(f"{path}: {entry_values.size} values for {entries} entries; write it again with save_npz")
     lo, hi = (entries * rank // comm.size for rank in (comm.rank, comm.rank + 1))
     dst = _ids(ends, lo, hi, n, f"{path}: {minor}")
     start = column(major).vector()
@@ -116,11 +116,11 @@ def _read(
         src = _expand_rows(start, lo, hi, n, entries, path)
     else:
         starts = np.concatenate(list(_row_ends(start, n, entries, path)))
-    if data.dtype.kind not in "biuf":
-        raise DataError(f"{path}: got values of {data.dtype}; a weight is a real number; convert the matrix")
+    if entry_values.dtype.kind not in "biuf":
+        raise DataError(f"{path}: got values of {entry_values.dtype}; a weight is a real number; convert the matrix")
     weights, rounded = None, False
-    if weighs and data.dtype != bool:
-        values = data.part(lo, hi)
+    if weighs and entry_values.dtype != bool:
+        values = entry_values.part(lo, hi)
         weights = as_weights(values, f"{path}: data", lo)
         rounded = rounds_weights(values, weights)
     if kind == "csr" and comm.size == 1:
@@ -204,11 +204,11 @@ class _Column:
         """Return values ``lo .. hi - 1`` in one array."""
         if lo == 0 and hi == self.size and (values := self.whole()) is not None:
             return values
-        out, filled = np.empty(hi - lo, self.dtype.newbyteorder("=")), 0
+        entries, filled = np.empty(hi - lo, self.dtype.newbyteorder("=")), 0
         for piece in self.pieces(lo, hi):
-            out[filled : filled + piece.size] = piece
+            entries[filled : filled + piece.size] = piece
             filled += piece.size
-        return out
+        return entries
 
 
 def _ids(column: _Column, lo: int, hi: int, n: int, name: str) -> np.ndarray:
@@ -216,12 +216,12 @@ def _ids(column: _Column, lo: int, hi: int, n: int, name: str) -> np.ndarray:
     if values is not None:
         check_range(values, 0, n - 1, name, 0, column.threads)
         return values.view(gid_type(n)) if values.itemsize == gid_type(n).itemsize else values.astype(gid_type(n))
-    out, filled = np.empty(hi - lo, gid_type(n)), 0
+    ids, filled = np.empty(hi - lo, gid_type(n)), 0
     for piece in column.pieces(lo, hi):
         check_range(piece, 0, n - 1, name, lo + filled)
-        out[filled : filled + piece.size] = piece
+        ids[filled : filled + piece.size] = piece
         filled += piece.size
-    return out
+    return ids
 
 
 def _expand_rows(offsets: _Column, lo: int, hi: int, n: int, entries: int, path: str) -> np.ndarray:

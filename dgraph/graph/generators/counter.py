@@ -27,9 +27,9 @@ def mix(x):
 
 
 @njit(inline="always")
-def draw(key, item, k):
-    """Return 64 random bits: draw ``k`` < 64 of ``item`` in the sequence of ``key``."""
-    return mix(key + (np.uint64(item) * np.uint64(64) + np.uint64(k)) * _GOLDEN)
+def draw(key, number, k):
+    """Return 64 random bits: draw ``k`` < 64 of ``number`` in the sequence of ``key``."""
+    return mix(key + (np.uint64(number) * np.uint64(64) + np.uint64(k)) * _GOLDEN)
 
 
 @njit(inline="always")

@@ -122,10 +122,10 @@ def _note(kind, n, items, symmetric):
 
 
 def _fill_few_rmat(first, scale, a, ab, abc, start, permute, ids, src, dst):
-    item = np.arange(first, first + src.size)
+    numbers = np.arange(first, first + src.size)
     u, v = np.zeros((2, src.size), np.uint64)
     for level in range(scale):
-        share = plain(fraction)(plain(draw)(start, item, level))
+        share = plain(fraction)(plain(draw)(start, numbers, level))
         u = (u << np.uint64(1)) | (share >= ab)
         v = (v << np.uint64(1)) | (((share >= a) & (share < ab)) | (share >= abc))
     src[:], dst[:] = (plain(scramble)(x, scale, ids) if permute else x for x in (u, v))

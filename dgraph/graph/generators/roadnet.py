@@ -37,8 +37,8 @@ def roadnet(size: tuple[int, int], *, extra: float, seed: int) -> Recipe:
 @njit(cache=True, nogil=True)
 def _fill(first, last, columns, extra, joins, jitter, src, dst, weights):
     kept = 0
-    for item in range(first, last):
-        v, kind = divmod(item, 3)
+    for number in range(first, last):
+        v, kind = divmod(number, 3)
         row, column = divmod(v, columns)
         bits = draw(joins, v, 0)
         side = 1 if bits & np.uint64(1) else -1

@@ -99,8 +99,8 @@ def parse(spec: str, register: Mapping[str, Generator]) -> tuple[Generator, Exte
     try:
         size = generator.size.parse(size_text)
     except ValueError:
-        got = f"the size {size_text!r}" if size_text else "no size"
-        raise UsageError(f"{spec}: {got}, where {generator.size.meaning} belongs; {write}") from None
+        size_words = f"the size {size_text!r}" if size_text else "no size"
+        raise UsageError(f"{spec}: {size_words}, where {generator.size.meaning} belongs; {write}") from None
     values: dict[str, bool | int | float] = {}
     for text in option_texts:
         key, equals, value = text.partition("=")

@@ -209,9 +209,9 @@ def gid_rows(local: LocalGraph, comm: Comm) -> GidRows:
     place = np.arange(masters)
     if comm.size == 1 or (not directed and not comm.total(int(not local.whole_rows))):
         offsets, neighbours = local.out.simple_rows
-        out = offsets[: masters + 1], neighbours
-        into = local.incoming.simple_rows if directed else out
-        return GidRows(comm, local.gids, place, *out, *mirror_lists(local, comm.size), into)
+        outward = offsets[: masters + 1], neighbours
+        into = local.incoming.simple_rows if directed else outward
+        return GidRows(comm, local.gids, place, *outward, *mirror_lists(local, comm.size), into)
     arcs = [collected(local, comm, by_target) for by_target in range(1 + directed)]
     gids, sent, ghosts = name_ghosts(local, comm, *arcs)
     rows = [rows_of_keys(arcs.pop(0), gids, masters) for _ in range(1 + directed)]

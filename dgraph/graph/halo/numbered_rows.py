@@ -151,18 +151,18 @@ def numbered_rows(local: LocalGraph, comm: Comm, order: str, weights: bool) -> N
         order: of the vertices: "id" or "gid".
         weights: True to send weights along, where the graph has some.
     """
-    masters, out = local.masters, local.out
+    masters, rows = local.masters, local.out
     every = comm.allgatherv(local.gids[:masters])
     gids, originals = np.concatenate(every), np.concatenate(comm.allgatherv(local.original[:masters]))
     ordered = np.argsort(originals if order == "id" else gids, kind="stable")
     place = np.empty(len(ordered), np.int64)
     place[gids[ordered]] = np.arange(len(ordered))
     bounds = len(ordered) * np.arange(comm.size + 1) // comm.size
-    source = place[np.repeat(local.gids, np.diff(out.offsets))]
-    target = place[local.gids[out.neighbours.view(np.uint32)]].astype(np.uint32)
+    source = place[np.repeat(local.gids, np.diff(rows.offsets))]
+    target = place[local.gids[rows.neighbours.view(np.uint32)]].astype(np.uint32)
     columns = [source, target]
-    if weights and out.weights is not None:
-        columns.append(out.weights.astype(np.float64))
+    if weights and rows.weights is not None:
+        columns.append(rows.weights.astype(np.float64))
     columns = scatter(comm, np.searchsorted(bounds[1:-1], source, side="right"), *columns)
     if comm.size > 1 or (order == "id" and not local.ascending):
         sort = np.lexsort((columns[1], columns[0]))

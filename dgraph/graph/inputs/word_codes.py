@@ -94,10 +94,10 @@ def _texts(values: Any) -> Texts:
             raise UsageError(f"pyarrow cannot read names as UTF-8 ({str(wrong)[:120]}); correct them") from wrong
     if values.type not in (pyarrow.string(), pyarrow.large_string()):
         values = values.cast(pyarrow.large_string())
-    _, places, data = values.buffers()
+    _, places, letters = values.buffers()
     dtype = np.dtype(np.int64 if values.type == pyarrow.large_string() else np.int32)
     offsets = np.frombuffer(places, dtype, len(values) + 1, values.offset * dtype.itemsize) if len(values) else [0]
-    return Texts(np.asarray(offsets, dtype), np.frombuffer(data or b"", np.uint8))
+    return Texts(np.asarray(offsets, dtype), np.frombuffer(letters or b"", np.uint8))
 
 
 def _distinct(texts: list[Texts]) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
@@ -148,39 +148,39 @@ def _refuse_wrong(
 
 
 @njit(inline="always")
-def _word(data, position, end):
+def _word(letters, position, end):
     """Return the bytes from ``position`` to ``end`` as an integer, eight at most; one load where that is in bounds."""
     if end - position >= 8:
-        return word_at(data, position)
+        return word_at(letters, position)
     if end >= 8:
-        return word_at(data, end - 8) >> np.uint64(8 * (8 - (end - position)))
+        return word_at(letters, end - 8) >> np.uint64(8 * (8 - (end - position)))
     word = np.uint64(0)
     for j in range(end - position):
-        word |= np.uint64(data[position + j]) << np.uint64(8 * j)
+        word |= np.uint64(letters[position + j]) << np.uint64(8 * j)
     return word
 
 
 @njit(cache=True)
-def _hash(offsets, data, seed, out):
-    for i in range(out.size):
+def _hash(offsets, letters, seed, hashes):
+    for i in range(hashes.size):
         position, end = np.int64(offsets[i]), np.int64(offsets[i + 1])
         value = mix(seed + np.uint64(end - position))
         while position < end:
-            value = mix(value + _word(data, position, end))
+            value = mix(value + _word(letters, position, end))
             position += 8
-        out[i] = value
+        hashes[i] = value
 
 
 @njit(cache=True)
-def _copy(offsets, data, rows, positions, out):
+def _copy(offsets, letters, rows, positions, words):
     for i in range(rows.size):
         low = np.int64(offsets[rows[i]])
-        for j in range(min(np.int64(offsets[rows[i] + 1]) - low, out.shape[1])):
-            out[positions[i], j] = data[low + j]
+        for j in range(min(np.int64(offsets[rows[i] + 1]) - low, words.shape[1])):
+            words[positions[i], j] = letters[low + j]
 
 
 @njit(cache=True)
-def _same(offsets, data, codes, words, lengths):
+def _same(offsets, letters, codes, words, lengths):
     """Return True if every name is that of its code, as far as the rows of ``words`` (uint64) go."""
     for i in range(codes.size):
         code, position, end = codes[i], np.int64(offsets[i]), np.int64(offsets[i + 1])
@@ -189,7 +189,7 @@ def _same(offsets, data, codes, words, lengths):
         for j in range(words.shape[1]):
             if position >= end:
                 break
-            if _word(data, position, end) != words[code, j]:
+            if _word(letters, position, end) != words[code, j]:
                 return False
             position += 8
     return True
@@ -198,8 +198,8 @@ def _same(offsets, data, codes, words, lengths):
 @njit(cache=True)
 def _zeros(words, lengths):
     """Return True for each name that holds a zero byte."""
-    out = np.zeros(lengths.size, np.bool_)
+    zeros = np.zeros(lengths.size, np.bool_)
     for i in range(lengths.size):
         for j in range(min(lengths[i], words.shape[1])):
-            out[i] |= words[i, j] == 0
-    return out
+            zeros[i] |= words[i, j] == 0
+    return zeros

@@ -115,13 +115,13 @@ def pieces(store: Store, rank: int, ranks: int) -> list[PartShare]:
 
 def _merged(chunks: list[PartShare]) -> list[PartShare]:
     """Join adjacent chunks of a part into one piece."""
-    out: list[PartShare] = []
+    merged: list[PartShare] = []
     for chunk in chunks:
-        if out and out[-1].part == chunk.part:
-            out[-1] = PartShare(chunk.part, out[-1].first, chunk.stop, out[-1].low, chunk.high)
+        if merged and merged[-1].part == chunk.part:
+            merged[-1] = PartShare(chunk.part, merged[-1].first, chunk.stop, merged[-1].low, chunk.high)
         else:
-            out.append(chunk)
-    return out
+            merged.append(chunk)
+    return merged
 
 
 def _share(store: Store, chunk: PartShare, number: int, count: int) -> PartShare:

@@ -51,7 +51,7 @@ class ComponentsMulti(GpuMachine):
         super().renew(traced)
         self._since = None
 
-    def start(self, given: Mapping[str, np.ndarray]) -> None:
+    def start(self, fields: Mapping[str, np.ndarray]) -> None:
         """Start as every machine, and pass the forest's arrays to its kernels."""
         arrays = self.arrays
         marks = (*arrays.bits, arrays.dirty)
@@ -66,7 +66,7 @@ class ComponentsMulti(GpuMachine):
                 ends_only=self._exchanges_members,
             )
         )
-        super().start(given)
+        super().start(fields)
         self.mirrors_current = True
 
     def _reset_mirrors(self, name: str, identity: int | float) -> None:

@@ -56,11 +56,11 @@ class UnionFind(OneRound, SharedMachine):
         self._joined, self._initial_labels, self._ascending = False, local.original, local.ascending
         self._alone = not (local.own_mirrors or local.peer_mirrors)
         self._masters_read, self._mirrors = local.masters_read, np.arange(local.masters, local.size, dtype=np.uint32)
-        known = 0 if self._alone else local.size
-        self._lowest, self._marks = np.empty(known, np.int64), np.zeros(known, np.uint8)
+        vertices = 0 if self._alone else local.size
+        self._lowest, self._marks = np.empty(vertices, np.int64), np.zeros(vertices, np.uint8)
         self._masters_lowered, self._mirrors_lowered = np.empty_like(self._masters_read), np.empty_like(self._mirrors)
         self._lowered = self._lowered_mirrors = 0
-        self._roots = np.empty(2 * known, np.uint32)
+        self._roots = np.empty(2 * vertices, np.uint32)
         self._before = self._since = self._scans = 0
         self._lists: tuple[np.ndarray, np.ndarray] | None = None
 
@@ -89,7 +89,7 @@ class UnionFind(OneRound, SharedMachine):
                 ready(kernel.clear_lowered, nothing, marks)
         _ready.add(kernel.components)
 
-    def start(self, given: Mapping[str, np.ndarray]) -> None:
+    def start(self, fields: Mapping[str, np.ndarray]) -> None:
         """Make every vertex its own component."""
         local, self.mirrors_current = self.local, True
         if not self._alone:
@@ -201,8 +201,8 @@ class UnionFind(OneRound, SharedMachine):
         kernel.mark_roots(self._mirrors, self._parent, self._marks)
         self._joined = True
 
-    def _update_labels(self, vertices: np.ndarray, out: np.ndarray) -> int:
-        """Give ``vertices`` their roots' labels; list the lowered ones in ``out`` and return their number."""
+    def _update_labels(self, vertices: np.ndarray, changed: np.ndarray) -> int:
+        """Give ``vertices`` their roots' labels; list the lowered ones in ``changed`` and return their number."""
         roots, count, complete = self._roots[: self._before + self._since], 0, False
         if self._alone or (self._scans >= FIRST and not len(roots)):
             return 0
@@ -215,10 +215,10 @@ class UnionFind(OneRound, SharedMachine):
                 (0, self.local.masters) if vertices is self._masters_read else (self.local.masters, self.local.size)
             )
             count, complete = kernel.update_below_roots(
-                roots, *self._lists, least, beyond, len(vertices) // MANY, self._lowest, self._label, out
+                roots, *self._lists, least, beyond, len(vertices) // MANY, self._lowest, self._label, changed
             )
         if not complete:
-            count = kernel.update_labels(vertices, self._parent, self._lowest, self._label, out, count)
+            count = kernel.update_labels(vertices, self._parent, self._lowest, self._label, changed, count)
             self._scans += 1
         return count
 

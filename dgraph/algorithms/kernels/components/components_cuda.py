@@ -142,9 +142,9 @@ class ComponentsSingle(SingleMachine):
         """Return the kernels."""
         return text(self.graph.wide, self.graph.original.dtype.name), "components"
 
-    def start(self, given: Mapping[str, np.ndarray]) -> None:
+    def start(self, fields: Mapping[str, np.ndarray]) -> None:
         """Allocate the labels, and pass the arrays to the kernels."""
-        super().start(given)
+        super().start(fields)
         self.device.clear(self._forest)
         self.environment[LOWEST] = self.device.address(self.column)
         self.module.set_environment(self.environment)

@@ -228,14 +228,14 @@ def _update_few_labels(vertices, parent, lowest, label, listed, count):
 
 
 @njit(few=_update_few_labels, **OPTIONS)
-def update_labels(vertices, parent, lowest, label, out, count):
-    """Lower labels of ``vertices`` to their roots'; append the lowered ones to ``out`` and return the new count."""
+def update_labels(vertices, parent, lowest, label, changed, count):
+    """Lower labels of ``vertices`` to their roots'; append the lowered ones to ``changed`` and return the new count."""
     for i in range(len(vertices)):
         v = np.int64(load(vertices, i))
         low = load(lowest, np.int64(load(parent, v)))
         if low < load(label, v):
             store(label, v, low)
-            store(out, count, np.uint32(v))
+            store(changed, count, np.uint32(v))
             count += 1
     return count
 
@@ -246,7 +246,7 @@ def _update_below_few_roots(roots, head, following, first, last, budget, lowest,
 
 
 @njit(few=_update_below_few_roots, **OPTIONS)
-def update_below_roots(roots, head, following, first, last, budget, lowest, label, out):
+def update_below_roots(roots, head, following, first, last, budget, lowest, label, changed):
     """Lower labels of vertices ``first .. last`` in the trees of ``roots``, by lists.
 
     Returns:
@@ -261,7 +261,7 @@ def update_below_roots(roots, head, following, first, last, budget, lowest, labe
             budget -= 1
             if first <= v < last and low < label[v]:
                 label[v] = low
-                out[count] = v
+                changed[count] = v
                 count += 1
             v = following[v]
     return count, True

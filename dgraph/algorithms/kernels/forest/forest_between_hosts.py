@@ -41,7 +41,7 @@ class Trees:
             self._shorten(lids)
             self._rename(a, b)
             apart = self.name[a] != self.name[b]
-            a, b, weight = (each[apart] for each in (a, b, weight))
+            a, b, weight = (column[apart] for column in (a, b, weight))
             number += 1
             boundary(self.ctx, CANCELLED, number, self.comm.total(len(lids)))
         return columns
@@ -54,12 +54,12 @@ class Trees:
         """
         lids = np.unique(np.concatenate([a, b]))
         names, of_lids = np.unique(self.name[lids], return_inverse=True)
-        at = np.empty(self.local.size, np.int32)
-        at[lids] = of_lids
+        tree_of = np.empty(self.local.size, np.int32)
+        tree_of[lids] = of_lids
         edge = np.full(len(names), len(a))  # every tree finds one below: no edge has both ends in one tree
         for ends in (a, b):
-            np.minimum.at(edge, at[ends], np.arange(len(a)))
-        left = at[a[edge]] == np.arange(len(names))
+            np.minimum.at(edge, tree_of[ends], np.arange(len(a)))
+        left = tree_of[a[edge]] == np.arange(len(names))
         mine, there = np.where(left, a[edge], b[edge]), np.where(left, b[edge], a[edge])
         low, high = (self.local.original[ends[edge]] for ends in (a, b))
         rows = weight[edge], low, high, self.name[there], self.home[there].astype(np.int64)
@@ -95,7 +95,7 @@ class Trees:
 
     def _lids(self, names: np.ndarray) -> np.ndarray:
         """Return the lids of masters by their original ids."""
-        known = self.local.original[: self.local.masters]
+        ids = self.local.original[: self.local.masters]
         order = self.local.ascending_order
-        at = np.searchsorted(known, names, sorter=order)
-        return at if order is None else order[at]
+        lids = np.searchsorted(ids, names, sorter=order)
+        return lids if order is None else order[lids]

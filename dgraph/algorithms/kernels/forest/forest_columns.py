@@ -47,6 +47,6 @@ def rounded_sum(low: np.ndarray, high: np.ndarray, bias: int) -> float:
         bias: exponent of the power 1.
     """
     total = Fraction(0)
-    for at in np.flatnonzero(low.astype(bool) | high.astype(bool)).tolist():
-        total += ((int(high[at]) << 32) + int(low[at])) * Fraction(2) ** (at - bias)
+    for exponent in np.flatnonzero(low.astype(bool) | high.astype(bool)).tolist():
+        total += ((int(high[exponent]) << 32) + int(low[exponent])) * Fraction(2) ** (exponent - bias)
     return float(total) if abs(total) <= np.finfo(np.float64).max else float(np.inf if total > 0 else -np.inf)

@@ -62,7 +62,7 @@ class Forest(RowSolver):
 
     def lightest(self, local: LocalGraph) -> Edges:
         """Return the edges of the local minimum spanning forest, in order: no other is in a forest of the graph."""
-        parent, found = np.arange(local.size, dtype=np.uint32), []
+        parent, parts = np.arange(local.size, dtype=np.uint32), []
         ordered = local.by_id and bool(np.all(local.original[1:] > local.original[:-1]))
         for low, high in _ranges(local.out.weights, local.size):
             a, b, w = self._edges(local, parent, low, high)
@@ -72,8 +72,8 @@ class Forest(RowSolver):
             taken = np.zeros(order.size, np.bool_)
             _take(order, a, b, parent, taken)
             kept = order[taken]
-            found.append((a[kept], b[kept], w[kept]))
-        a, b, w = (np.concatenate(column) for column in zip(*found, strict=True))
+            parts.append((a[kept], b[kept], w[kept]))
+        a, b, w = (np.concatenate(column) for column in zip(*parts, strict=True))
         return a, b, w
 
     def whole(self, ctx: Context) -> Answers:
@@ -84,15 +84,15 @@ class Forest(RowSolver):
         """
         local, number = ctx.local, 0
         edges = self._edges(local) if len(_ranges(local.out.weights, local.size)) == 1 else self.lightest(local)
-        ids, found = local.original, np.full(local.size, -1, np.int64)
+        ids, chosen = local.original, np.full(local.size, -1, np.int64)
         parent, best = np.arange(local.size, dtype=np.uint32), np.full(local.size, -1, np.int64)
         roots, alive, count = np.empty((2, local.size), np.uint32), np.arange(edges[0].size), edges[0].size
         while count:
-            count, trees = _hook(*edges, ids, parent, best, found, alive, count, *roots)
+            count, trees = _hook(*edges, ids, parent, best, chosen, alive, count, *roots)
             number += 1
             boundary(ctx, CANCELLED, number, trees)
-        here = np.flatnonzero(found >= 0)
-        a, b, w = (column[found[here]] for column in edges)
+        here = np.flatnonzero(chosen >= 0)
+        a, b, w = (column[chosen[here]] for column in edges)
         columns = empty_columns(local.size, w.dtype)
         fill(columns, here, ids[a], ids[b], w)
         return columns, exact_sum(w, SerialComm()), here.size
@@ -104,9 +104,9 @@ class Forest(RowSolver):
         wide = np.float64 if weights.dtype.kind == "f" else np.int64
         parent = np.zeros(0, np.uint32) if parent is None else parent
         limits = low is not None, high is not None, wide(low or 0), wide(high or 0)
-        given = rows.offsets, rows.neighbours.view(np.uint32), weights, local.original, parent, *limits
-        edges = _room(_collect(*given, *_room(0, wide)), wide)
-        _collect(*given, *edges)
+        arguments = rows.offsets, rows.neighbours.view(np.uint32), weights, local.original, parent, *limits
+        edges = _room(_collect(*arguments, *_room(0, wide)), wide)
+        _collect(*arguments, *edges)
         return edges
 
 
@@ -201,7 +201,7 @@ def _take(order, a, b, parent, taken):
 
 @plain_first
 @njit(cache=True, nogil=True)
-def _hook(a, b, w, ids, parent, best, found, alive, count, roots, to):
+def _hook(a, b, w, ids, parent, best, chosen, alive, count, roots, to):
     """Let every tree choose its first edge and join the tree at the other end; return edges left, and trees that chose.
 
     Of two trees that choose the same edge, the one whose root has the smaller id stays. The first ``count`` numbers of
@@ -215,7 +215,7 @@ def _hook(a, b, w, ids, parent, best, found, alive, count, roots, to):
         if best[to[i]] == e and ids[root] < ids[to[i]]:
             to[i] = root
         else:
-            found[root] = e
+            chosen[root] = e
     for i in range(seen):
         parent[roots[i]] = to[i]
         best[roots[i]] = -1

@@ -207,8 +207,8 @@ class BoruvkaRounds:
 
     def _make_list(self, name: str, room: int) -> None:
         """Make room for a list of edges."""
-        known = self.arrays[f"{name}_a"]
-        if known is not None and len(known) >= room:
+        array = self.arrays[f"{name}_a"]
+        if array is not None and len(array) >= room:
             return
         self._drop_list(name)
         xp, pairs = self.device.xp, 0 if self.packed else room
@@ -286,9 +286,9 @@ class RowSearch(BoruvkaRounds):
     ):  # fmt: skip
         kind = "uint32" if ids is None else ids.dtype.name
         super().__init__(device, n, weights, text(graph.wide, weights.kind.name, kind, weights.packed(n), part))
-        self.graph, self.first, out, (rows, begins) = graph, first, graph.out, graph.chunks
+        self.graph, self.first, csr, (rows, begins) = graph, first, graph.out, graph.chunks
         self.arrays |= {
-            "offsets": out.offsets, "neighbours": out.neighbours, "weights": out.weights, "original": ids,
+            "offsets": csr.offsets, "neighbours": csr.neighbours, "weights": csr.weights, "original": ids,
             "place": places[0], "vertex": places[1], "chunk_rows": rows, "chunk_first": begins,
             "tree": places[0] if part else self.arrays["parent"],
         }  # fmt: skip

@@ -75,7 +75,7 @@ class GreedyOnce(OneRound, SharedMachine):
             set_free(lids, 0, two[:1], lids, none, lids, 0)
         _compiled.add(self._alone)
 
-    def start(self, given: Mapping[str, np.ndarray]) -> None:
+    def start(self, fields: Mapping[str, np.ndarray]) -> None:
         """Draw the keys; no vertex has a colour."""
         self.state["color"][:] = -1
         draw_keys(self.local.original, self.traced.program.parameters["random_state"], self.state["key"])

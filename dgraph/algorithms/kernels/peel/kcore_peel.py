@@ -21,7 +21,7 @@ def find(t, threads, F, P, G, W, c):
     """Queue the vertices that level k removes first: in blocks of live vertices, and in shares of the fallen ones."""
     queue, live, live_counts, candidates, fallen = lists(W, c).queue, W.live, W.live_counts, W.far, W.far_next
     core, level, base, counts, shared = F[F_core], P[P_first] + G[G_k], slot(c), W.counts, W.shared
-    out, k, dropped, least = buffer_of(W, t, 0), 0, 0, np.int64(TOP)
+    buffer, k, dropped, least = buffer_of(W, t, 0), 0, 0, np.int64(TOP)
     renews, last = level > c[OWN], max(c[OWN], level + WINDOW - 1 if level > c[OWN] else 0)
     begin, end = (load(counts, FALLEN), load(counts, FALLEN)) if renews else (c[OWN_TOO], load(counts, FALLEN))
     while True:
@@ -51,7 +51,7 @@ def find(t, threads, F, P, G, W, c):
             v = np.int64(load(candidates, i))
             remaining = np.int64(load(core, v))
             if remaining == level:
-                k, dropped = append(out, k, v, queue, shared, base + FRONT_TAIL), dropped + 1
+                k, dropped = append(buffer, k, v, queue, shared, base + FRONT_TAIL), dropped + 1
             elif remaining > level:
                 store(candidates, kept, np.uint32(v))
                 kept += 1
@@ -61,10 +61,10 @@ def find(t, threads, F, P, G, W, c):
         v = np.int64(load(fallen, i))
         remaining = np.int64(load(core, v))
         if remaining == level:
-            k, dropped = append(out, k, v, queue, shared, base + FRONT_TAIL), dropped + 1
+            k, dropped = append(buffer, k, v, queue, shared, base + FRONT_TAIL), dropped + 1
         elif remaining > level:
             least = min(least, remaining)
-    flush(out, np.int64(k), queue, shared, base + FRONT_TAIL)
+    flush(buffer, np.int64(k), queue, shared, base + FRONT_TAIL)
     fetch_add(shared, base + AWAKE, dropped)
     flush_sums(shared, base + SUMS_AT, terms(dropped, least, P))
     c[OWN], c[OWN_TOO] = last, begin

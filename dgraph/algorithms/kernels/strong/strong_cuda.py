@@ -119,8 +119,8 @@ class StrongComponents:
         raw = state.raw("level")
         if isinstance(raw, FieldView) and raw.is_whole(self.n, self.graph.place):
             return raw.values
-        found = state.fields.on_device("level")
-        return self.graph.arranged(self.device.put(state["level"]) if found is None else found)
+        levels = state.fields.on_device("level")
+        return self.graph.arranged(self.device.put(state["level"]) if levels is None else levels)
 
     def _trimmed(self) -> int:
         """Decide vertices that are components by themselves; return how many other vertices remain."""
@@ -200,8 +200,8 @@ class StrongComponents:
 
     def _turn_vertices(self, count: int) -> None:
         """Go on with the vertices that are left."""
-        known = self.arrays["vertices"]
-        left = self.device.xp.empty(count, np.uint32) if known is None else known
+        vertices = self.arrays["vertices"]
+        left = self.device.xp.empty(count, np.uint32) if vertices is None else vertices
         self.arrays["vertices"], self.arrays["vertices_left"] = self.arrays["vertices_left"], left
         self.numbers["vertex_count"] = count
 
@@ -214,9 +214,9 @@ class StrongComponents:
 
     def _counted(self) -> list[int]:
         """Return the vertices left, the arcs left, and whether names changed; count these anew."""
-        found = self.device.read(self.arrays["counts"])[:3].tolist()
+        counts = self.device.read(self.arrays["counts"])[:3].tolist()
         self.device.clear(self.arrays["counts"][:3])
-        return found
+        return counts
 
     def _launch(self, kernel: str, argument: int = 0) -> None:
         self.module.set_environment(words_of(self.device, [*self.arrays.values(), *self.numbers.values()]))

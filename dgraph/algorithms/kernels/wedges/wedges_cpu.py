@@ -66,13 +66,13 @@ class Counter:
         """Add the triangles whose middle corner v has one of these rows; yield the middle corners of each part."""
         threads = self.team.size if len(self._targets) > SMALL else 1
         longest = int(np.diff(offsets).max(initial=0))
-        place, found = np.zeros((threads, len(self.counts)), np.uint32), np.zeros((threads, longest + 1), np.int64)
+        place, closed = np.zeros((threads, len(self.counts)), np.uint32), np.zeros((threads, longest + 1), np.int64)
         entering = self._starts[-1] - self._starts[::-1]
         bounds = np.searchsorted(entering, entering[-1] * np.arange(1, parts) // parts) // CHUNK * CHUNK
         for begin, end in pairwise([0, *bounds.tolist(), len(self.counts)]):
             self.team.run(
                 _count, threads, self._offsets, self._targets, self._sources, self._starts, self._entering, offsets,
-                targets, place, found, self.counts, np.array([begin]), end,
+                targets, place, closed, self.counts, np.array([begin]), end,
             )  # fmt: skip
             yield end - begin
 
@@ -83,7 +83,7 @@ def _count(
     t, threads, offsets, targets, sources, starts, entering, row_offsets, row_targets, places, founds, counts, taken,
     end,
 ):  # fmt: skip
-    place, found, last = places[t], founds[t], len(counts) - 1
+    place, closed, last = places[t], founds[t], len(counts) - 1
     while True:
         begin = fetch_add(taken, 0, CHUNK)
         if begin >= end:
@@ -95,22 +95,22 @@ def _count(
             for i in range(first, stop):
                 place[row_targets[i]] = i - first + 1
             here = 0
-            for at in range(starts[v], starts[v + 1]):
-                e = entering[at]
-                u = np.int64(sources[at])
+            for arc in range(starts[v], starts[v + 1]):
+                e = entering[arc]
+                u = np.int64(sources[arc])
                 both = 0
                 for i in range(e + 1, offsets[u + 1]):
                     found_at = place[targets[i]]
                     if found_at:
-                        found[found_at - 1] += 1
+                        closed[found_at - 1] += 1
                         both += 1
                 if both:
                     fetch_add(counts, u, both)
                     here += both
             for i in range(first, stop):
-                if found[i - first]:
-                    fetch_add(counts, np.int64(row_targets[i]), found[i - first])
-                    found[i - first] = 0
+                if closed[i - first]:
+                    fetch_add(counts, np.int64(row_targets[i]), closed[i - first])
+                    closed[i - first] = 0
                 place[row_targets[i]] = 0
             if here:
                 fetch_add(counts, v, here)

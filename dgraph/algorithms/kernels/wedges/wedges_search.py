@@ -85,9 +85,9 @@ class WedgeCounter:
             part: number of this part of the rows.
             parts: how many there are.
         """
-        xp, found = self.device.xp, vars(wedges)
+        xp, arrays = self.device.xp, vars(wedges)
         counts, taken = xp.zeros(len(wedges.starts) - 1, np.int64), xp.zeros(1, np.uint64)
-        self._launch("count_triangles", vertices=rows, counts=counts, taken=taken, part=part, parts=parts, **found)
+        self._launch("count_triangles", vertices=rows, counts=counts, taken=taken, part=part, parts=parts, **arrays)
         self.device.wait()
         return counts
 
@@ -98,10 +98,10 @@ class WedgeCounter:
         return shares
 
     def _of_rows(self, kernel: str, **arrays: Any) -> None:
-        out, place = self.graph.out, self.place
+        csr, place = self.graph.out, self.place
         ordered = place is None and self.graph.sorted_rows
         self._launch(
-            kernel, offsets=out.offsets, neighbours=out.neighbours, place=place, vertices=self.graph.local.size,
+            kernel, offsets=csr.offsets, neighbours=csr.neighbours, place=place, vertices=self.graph.local.size,
             sorted=int(ordered), **arrays,
         )  # fmt: skip
 

@@ -138,8 +138,8 @@ class DependenciesByPrograms(RowSolver):
                 reached[source] = ctx.total(int((level > 0).sum()))
                 deepest = max(deepest, depth)
                 if depth:
-                    given = {name: counted.raw(name) for name in ("level", "paths")} | {"sums": sums}
-                    state = ctx.run(Shares(deepest=depth, ends=float(endpoints)), given)
+                    fields = {name: counted.raw(name) for name in ("level", "paths")} | {"sums": sums}
+                    state = ctx.run(Shares(deepest=depth, ends=float(endpoints)), fields)
                     sums = state.raw("sums")
         sums = np.array(state["sums"] if deepest else sums)
         if endpoints:

@@ -34,13 +34,13 @@ class GpuDraw(RowSolver):
             return smallest(ctx, k, seed)
         device, graph = self.backend.device, self.backend.graph_of(ctx.local)
         xp, original = device.xp, graph.original
-        found, count = xp.empty(2 * many, np.int64), xp.zeros(1, np.uint64)
+        listed_ids, count = xp.empty(2 * many, np.int64), xp.zeros(1, np.uint64)
         module = device.module(text(original.dtype.name), "draw")
-        words = original, found, count, n, seed, 2 * many, (many << 64) // n
+        words = original, listed_ids, count, n, seed, 2 * many, (many << 64) // n
         module.set_environment(words_of(device, words))
         module.launch("draw", device.blocks * module.resident("draw"))
         listed = int(device.read(count)[0])
         if not k <= listed <= 2 * many:
             return smallest(ctx, k, seed)
-        ids = device.get(found[:listed])
+        ids = device.get(listed_ids[:listed])
         return ids[np.argpartition(hashed(ids, seed), k - 1)[:k]]

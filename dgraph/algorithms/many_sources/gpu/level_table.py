@@ -70,7 +70,7 @@ class LevelTable:
         """Move the words from GPU ``number`` to the host, without further GPU memory."""
         if self.device is not None and self.device.number == number:
             get = self.device.get
-            self.bits, self.digits = get(self.bits), [get(each) for each in self.digits]
+            self.bits, self.digits = get(self.bits), [get(digit) for digit in self.digits]
             self.place = None if self.place is None else get(self.place)
             self.device = self._degree = self._original = None
 

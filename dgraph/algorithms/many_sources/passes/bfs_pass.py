@@ -66,17 +66,17 @@ class BfsPass(RunPass):
 
 @njit(**OPTIONS)
 def one_round(
-    frontier, count, rows, neighbours, pushed_offsets, pushed, whole, depth, seen, front, fresh, marked, found, levels,
+    frontier, count, rows, neighbours, pushed_offsets, pushed, whole, depth, seen, front, fresh, marked, listed, levels,
     parents, reached, deepest,
 ):  # fmt: skip
     """Reach the next level of every search; return the size of the next frontier."""
-    many = candidates(frontier, count, pushed_offsets, pushed, len(pushed) // DENSE, marked, found)
+    many = candidates(frontier, count, pushed_offsets, pushed, len(pushed) // DENSE, marked, listed)
     dense = many < 0
     if dense:
         many = len(seen)
-    out = 0
+    size = 0
     for i in range(many):
-        v = np.uint32(i) if dense else found[i]
+        v = np.uint32(i) if dense else listed[i]
         missing = whole & ~seen[v]
         if missing == 0:
             continue
@@ -94,12 +94,12 @@ def one_round(
                     break
         if new != 0:
             fresh[v] = new
-            found[out] = v
-            out += 1
+            listed[size] = v
+            size += 1
     for i in range(count):
         front[frontier[i]] = 0
-    for i in range(out):
-        v = found[i]
+    for i in range(size):
+        v = listed[i]
         bits = fresh[v]
         front[v] = bits
         seen[v] |= bits
@@ -110,4 +110,4 @@ def one_round(
             reached[lane] += 1
             deepest[lane] = depth
             bits &= bits - np.uint64(1)
-    return out
+    return size

@@ -55,11 +55,11 @@ class _Fold(ast.NodeTransformer):
         node.test = self.visit(node.test)
         if isinstance(node.test, ast.Constant):
             taken = node.body if node.test.value else node.orelse
-            out = []
+            statements = []
             for statement in taken:
                 new = self.visit(statement)
-                out += new if isinstance(new, list) else [new]
-            return [s for s in out if s is not None] or ast.Pass()
+                statements += new if isinstance(new, list) else [new]
+            return [s for s in statements if s is not None] or ast.Pass()
         self._bodies(node, "body", "orelse")
         return node
 
@@ -79,8 +79,8 @@ class _Fold(ast.NodeTransformer):
     def _bodies(self, node, *names):
         """Visit the statements of these lists; a statement may become none or several."""
         for name in names:
-            out = []
+            statements = []
             for statement in getattr(node, name):
                 new = self.visit(statement)
-                out += new if isinstance(new, list) else [new]
-            setattr(node, name, out)
+                statements += new if isinstance(new, list) else [new]
+            setattr(node, name, statements)

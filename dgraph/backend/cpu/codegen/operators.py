@@ -236,10 +236,10 @@ def _no_sums(t: Traced) -> list[str]:
     return [f"np.int64({TOP if name in t.minima else 0})" for name in t.integer_sums or [""]]
 
 
-def _sums(body: Body, t: Traced, out: dict[str, Expr]) -> list[str]:
+def _sums(body: Body, t: Traced, exprs: dict[str, Expr]) -> list[str]:
     """Return a vertex's terms of the integer globals, or their identities; of a maximum, the complement."""
     nothing = zip(t.integer_sums or [""], _no_sums(t), strict=True)
-    terms = {name: body.cast(out[name], "int", name) for name in t.integer_sums if name in out}
+    terms = {name: body.cast(exprs[name], "int", name) for name in t.integer_sums if name in exprs}
     terms |= {name: f"({terms[name]}) ^ -1" for name in terms if t.globals[name].reduce is MAX}
     return [terms.get(name, none) for name, none in nothing]
 

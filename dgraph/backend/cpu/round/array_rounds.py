@@ -93,7 +93,7 @@ class ArrayMachine(InterpretedMachine):
 
     def _call(self, *args: Any, **more: Any) -> int:
         began, interprets = time.thread_time(), self._interprets
-        out = super()._call(*args, **more)
+        answer = super()._call(*args, **more)
         if interprets:
             spend(self._stem, time.thread_time() - began)
             self._spent += time.thread_time() - began
@@ -102,7 +102,7 @@ class ArrayMachine(InterpretedMachine):
             with compiling():
                 self.module = module_for(self.traced, may_pull(self.traced, "auto"), pushes=True)
                 super()._call(0, threads=1)
-        return out
+        return answer
 
     def _module(self, traced: Traced) -> ModuleType:
         module = ModuleType("dgraph_arrays")
@@ -339,10 +339,10 @@ def _nothing(*_: Any) -> None:
     """Leave the frontier's bitmap alone: array operations read the list."""
 
 
-def append(out: np.ndarray, vertices: np.ndarray, counters: np.ndarray, tail: int) -> None:
-    """Append vertices to the list ``out``, whose length is ``counters[tail]``."""
+def append(listed: np.ndarray, vertices: np.ndarray, counters: np.ndarray, tail: int) -> None:
+    """Append vertices to the list ``listed``, whose length is ``counters[tail]``."""
     first = int(counters[tail])
-    out[first : first + vertices.size] = vertices
+    listed[first : first + vertices.size] = vertices
     counters[tail] += vertices.size
 
 

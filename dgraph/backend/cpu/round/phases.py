@@ -10,20 +10,20 @@ and meet at a barrier after it. They take chunks of work from an atomic counter 
 
 
 @njit(**INLINE)
-def append(buffer, count, value, out, counters, tail):
+def append(buffer, count, value, listed, counters, tail):
     """Append to this thread's buffer and flush it when full; return the new count."""
     store(buffer, count, np.uint32(value))
     count += 1
-    return flush(buffer, count, out, counters, tail) if count == BUFFER else count
+    return flush(buffer, count, listed, counters, tail) if count == BUFFER else count
 
 
 @njit(**INNER)
-def flush(buffer, count, out, counters, tail):
-    """Move this thread's buffer to a range of ``out`` reserved at counter ``tail``; return 0."""
+def flush(buffer, count, listed, counters, tail):
+    """Move this thread's buffer to a range of ``listed`` reserved at counter ``tail``; return 0."""
     if count > 0:
-        at = fetch_add(counters, tail, count)
+        begin = fetch_add(counters, tail, count)
         for i in range(count):
-            store(out, at + i, load(buffer, i))
+            store(listed, begin + i, load(buffer, i))
     return 0
 
 
@@ -47,21 +47,21 @@ def spill(hits, count, share, graph, degree, touched, mirrors, shared, shares, c
     """
     base = slot(c)
     offsets, neighbours, _ = graph
-    masters, edges, found, sums = c[MASTERS], 0, count, not DEFERS
+    masters, edges, of_masters, sums = c[MASTERS], 0, count, not DEFERS
     if c[ROWS] > masters:
-        found = 0
+        of_masters = 0
         for i in range(count):
-            found += np.int64(load(hits, i)) < masters
-    at = fetch_add(shared, base + TOUCHED_TAIL, found)
+            of_masters += np.int64(load(hits, i)) < masters
+    place = fetch_add(shared, base + TOUCHED_TAIL, of_masters)
     if share >= 0:
-        shares[share + BEGIN], shares[share + END], shares[share + NEXT] = at, at + found, at
-    if found < count:
-        away = fetch_add(shared, base + MIRROR_TAIL, count - found)
+        shares[share + BEGIN], shares[share + END], shares[share + NEXT] = place, place + of_masters, place
+    if of_masters < count:
+        away = fetch_add(shared, base + MIRROR_TAIL, count - of_masters)
         for i in range(count):
             v = np.int64(load(hits, i))
             if v < masters:
-                store(touched, at, np.uint32(v))
-                at += 1
+                store(touched, place, np.uint32(v))
+                place += 1
                 edges += load(degree, v) if sums else 0
             else:
                 store(mirrors, away, np.uint32(v))
@@ -69,16 +69,16 @@ def spill(hits, count, share, graph, degree, touched, mirrors, shared, shares, c
     elif c[WHOLE_ROWS]:
         for i in range(count):
             v = np.int64(load(hits, i))
-            store(touched, at + i, np.uint32(v))
+            store(touched, place + i, np.uint32(v))
             if sums:  # and prefetch the row for the next round, which a large frontier would read by a pull
                 row = load(offsets, v)
-                if at < PREFETCHED:
+                if place < PREFETCHED:
                     prefetch(neighbours, row)
                 edges += load(offsets, v + 1) - row
     else:
         for i in range(count):
             v = np.int64(load(hits, i))
-            store(touched, at + i, np.uint32(v))
+            store(touched, place + i, np.uint32(v))
             edges += load(degree, v) if sums else 0
     return edges
 
@@ -257,10 +257,10 @@ def pull_phase(t, threads, graph, F, P, G, W, c):
 
 
 @njit(**INNER)
-def expand(t, threads, tail, bits, out, W, c):
+def expand(t, threads, tail, bits, listed, W, c):
     """Convert a bitmap to a list of masters and one of mirrors."""
     mirrors, flags, shared, base = W.mirrors, W.flags, W.shared, slot(c)
-    found, mirror_found = buffer_of(W, t, 0), buffer_of(W, t, 1)
+    masters_found, mirror_found = buffer_of(W, t, 0), buffer_of(W, t, 1)
     masters, k, j = c[MASTERS], 0, 0
     words = (c[ROWS] + 63) >> 6
     for i in range(words * t // threads, words * (t + 1) // threads):
@@ -271,10 +271,10 @@ def expand(t, threads, tail, bits, out, W, c):
             if v < masters:
                 if FLAGGED and tail == TOUCHED_TAIL:
                     store(flags, v, np.uint8(1))
-                k = append(found, k, v, out, shared, base + tail)
+                k = append(masters_found, k, v, listed, shared, base + tail)
             else:
                 j = append(mirror_found, j, v, mirrors, shared, base + MIRROR_TAIL)
-    flush(found, k, out, shared, base + tail)
+    flush(masters_found, k, listed, shared, base + tail)
     flush(mirror_found, j, mirrors, shared, base + MIRROR_TAIL)
 
 
@@ -395,15 +395,15 @@ def open_bucket(t, threads, opened, F, P, G, W, c):
     """
     queue, far, far_next, waiting = lists(W, c).queue, lists(W, c).far, lists(W, c).far_next, W.waiting
     degree, shared, base, front, rest = F[-1], W.shared, slot(c), buffer_of(W, t, 0), buffer_of(W, t, 1)
-    k, r, edges, count, current = 0, 0, 0, c[FAR], c[BUCKET]
+    k, r, edges, count, bucket_now = 0, 0, 0, c[FAR], c[BUCKET]
     for i in range(count * t // threads, count * (t + 1) // threads):
         v = np.int64(load(far, i))
-        at = bucket(F, P, G, v)
-        if at > opened:
+        own = bucket(F, P, G, v)
+        if own > opened:
             r = append(rest, r, v, far_next, shared, base + FAR_TAIL)
         else:
             store(waiting, v, np.uint8(0))
-            if at > current:
+            if own > bucket_now:
                 k = append(front, k, v, queue, shared, base + FRONT_TAIL)
                 edges += load(degree, v)
     flush(front, np.int64(k), queue, shared, base + FRONT_TAIL)

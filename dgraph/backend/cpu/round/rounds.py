@@ -289,15 +289,15 @@ def run_fused(t, threads, limit, small, push, pull, F, P, G, R, W, c):
     while True:
         clear_slot(t, threads, W, c)
         if t == 0:
-            at = (c[ROUND] % RING) * 3
-            R.ring[at], R.ring[at + 1], R.ring[at + 2] = c[TOTAL_ACTIVE], c[EDGES], c[MODE]
+            place = (c[ROUND] % RING) * 3
+            R.ring[place], R.ring[place + 1], R.ring[place + 2] = c[TOTAL_ACTIVE], c[EDGES], c[MODE]
         if FOLLOWS:
             run_follow(t, threads, small, push, F, P, G, R, W, c)
         else:
             run_edge(t, threads, True, push, pull, F, P, G, W, c)
             if EDGE_KERNEL and t == 0:
-                R.ring[at] += load_acquire(W.shared, slot(c) + AWAKE)
-                R.ring[at + 1] += load_acquire(W.shared, slot(c) + FOLLOWED_EDGES)
+                R.ring[place] += load_acquire(W.shared, slot(c) + AWAKE)
+                R.ring[place + 1] += load_acquire(W.shared, slot(c) + FOLLOWED_EDGES)
             run_vertex(t, threads, True, F, P, G, W, c)
         if SUMS:
             G = with_sums(G, W.shared, slot(c) + SUMS_AT)

@@ -21,11 +21,11 @@ def fold_mode(s, count):
         return s[0]
     if count <= SORTED:
         for i in range(1, count):
-            key, at = s[i], i
-            while at > 0 and s[at - 1] > key:
-                s[at] = s[at - 1]
-                at -= 1
-            s[at] = key
+            key, slot = s[i], i
+            while slot > 0 and s[slot - 1] > key:
+                s[slot] = s[slot - 1]
+                slot -= 1
+            s[slot] = key
         run = 0
         for i in range(count):
             run = run + 1 if i > 0 and s[i] == s[i - 1] else 1
@@ -40,12 +40,12 @@ def fold_mode(s, count):
         s[counts + i] = 0
     for i in range(count):
         key = s[i]
-        at = mixed(key, np.int64(0)) & (places - 1)
-        while s[counts + at] != 0 and s[count + at] != key:
-            at = (at + 1) & (places - 1)
-        s[count + at] = key
-        times = s[counts + at] + 1
-        s[counts + at] = times
+        slot = mixed(key, np.int64(0)) & (places - 1)
+        while s[counts + slot] != 0 and s[count + slot] != key:
+            slot = (slot + 1) & (places - 1)
+        s[count + slot] = key
+        times = s[counts + slot] + 1
+        s[counts + slot] = times
         if times > most or (times == most and key < best):
             best, most = key, times
     return best

@@ -71,13 +71,13 @@ class Team:
                 self._serves = False
             self._start(function, threads, args)
             try:
-                out = function(0, threads, *args)
+                answer = function(0, threads, *args)
             finally:  # after an error, too: the other threads still use the arrays
                 self._wait(threads)
         if self._error is not None:
             error, self._error = self._error, None
             raise error
-        return out
+        return answer
 
     def launch(self, function: Callable, threads: int, *args) -> int:
         """Return ``function(0, words, threads, *args)``, which starts threads of the team as ``launch.py`` says.
