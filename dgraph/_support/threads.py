@@ -98,11 +98,11 @@ def extremes(values: np.ndarray, threads: int) -> tuple[int, int]:
 
 def copied(values: np.ndarray, threads: int) -> np.ndarray:
     """Return a copy of a one-dimensional array, made by several threads if it is large."""
-    out, rows = np.empty(values.shape, values.dtype), max(1, PIECE // max(values.itemsize, 1))
+    twin, rows = np.empty(values.shape, values.dtype), max(1, PIECE // max(values.itemsize, 1))
 
     def copy(first: int) -> None:
-        out[first : first + rows] = values[first : first + rows]
+        twin[first : first + rows] = values[first : first + rows]
 
     for _ in in_order(copy, range(0, values.size, rows), threads if values.size > rows else 1):
         pass
-    return out
+    return twin

@@ -41,13 +41,13 @@ def ranks_here(comm: Comm) -> list[int]:
 
 def _distinct(comm: Comm, what: str, name: Callable[[], str]) -> list[str]:
     boots: dict[str, list[str]] = {}
-    out = []
+    names = []
     for host, booted in comm.allgather_cached(what, lambda: [name(), boot()]):
         seen = boots.setdefault(host, [])
         if booted not in seen:
             seen.append(booted)
-        out.append(host if booted == seen[0] else f"{host} ({seen.index(booted) + 1})")
-    return out
+        names.append(host if booted == seen[0] else f"{host} ({seen.index(booted) + 1})")
+    return names
 
 
 @cache

@@ -128,24 +128,24 @@ class MpiComm(Comm):
         values = np.ascontiguousarray(values)
         gathers = self.size <= FEW and values.nbytes <= SHORT
         if not gathers:
-            out = np.empty_like(values)
-            request = self.comm.Iallreduce(values, out, OPS[op])
+            combined = np.empty_like(values)
+            request = self.comm.Iallreduce(values, combined, OPS[op])
         else:  # one step: no rank waits for an intermediate rank that is busy
-            out = np.empty((self.size, *values.shape), values.dtype)
-            request = self.comm.Iallgather(values, out)
+            combined = np.empty((self.size, *values.shape), values.dtype)
+            request = self.comm.Iallgather(values, combined)
 
         def finish() -> np.ndarray:
-            self._wait(request.Test, values, out)
-            return FOLDS[op].reduce(out) if gathers else out
+            self._wait(request.Test, values, combined)
+            return FOLDS[op].reduce(combined) if gathers else combined
 
         return finish
 
     def allgather(self, values):
         """Stack arrays by rank, with MPI_Iallgather."""
         values = np.ascontiguousarray(values)
-        out = np.empty((self.size, *values.shape), values.dtype)
-        self._wait(self.comm.Iallgather(values, out).Test, values, out)
-        return out
+        gathered = np.empty((self.size, *values.shape), values.dtype)
+        self._wait(self.comm.Iallgather(values, gathered).Test, values, gathered)
+        return gathered
 
     def allgatherv(self, values):
         """Send ``values`` to every rank with :meth:`alltoallv`, which has no limit on the size."""
@@ -199,11 +199,11 @@ class MpiComm(Comm):
 
     def duplicate(self):
         """Duplicate the MPI communicator; the copy shares this one's watchdog and is freed with it. Collective."""
-        out = copy.copy(self)
-        out.comm, request = self.comm.Idup()
+        twin = copy.copy(self)
+        twin.comm, request = self.comm.Idup()
         self._wait(request.Test)
-        self._duplicates.append(out.comm)
-        return out
+        self._duplicates.append(twin.comm)
+        return twin
 
     def abort(self, code):
         """Flush the standard streams and call MPI_Abort."""

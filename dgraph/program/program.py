@@ -355,13 +355,13 @@ class Program:
         Raises:
             UsageError: an unknown field, or a dtype that it cannot have.
         """
-        out = copy.copy(self)
-        out.fields = dict(self.fields)
+        program = copy.copy(self)
+        program.fields = dict(self.fields)
         for name, dtype in dtypes.items():
             if name not in self.fields:
                 raise unknown(f"field of {type(self).__name__}", name, self.fields)
-            out.fields[name] = _retyped(self.fields[name], dtype)
-        return out
+            program.fields[name] = _retyped(self.fields[name], dtype)
+        return program
 
     def init(self, v, g) -> Mapping[str, Any]:
         """Return the initial values of a vertex; runs once on every vertex, before the first round.

@@ -121,10 +121,10 @@ def _traced(program: Program, weight: np.dtype | None) -> Traced:
     def many(method: str, *handles: Handle) -> dict[str, Expr] | None:
         if not program.has(method):
             return None
-        out = _call(symbolic, method, handles)
-        if not isinstance(out, Mapping):
-            raise TraceError(f"{name}.{method} returned {type(out).__name__}; it returns a dict of name → value")
-        return {k: lift(x) for k, x in out.items()}
+        values = _call(symbolic, method, handles)
+        if not isinstance(values, Mapping):
+            raise TraceError(f"{name}.{method} returned {type(values).__name__}; it returns a dict of name → value")
+        return {k: lift(x) for k, x in values.items()}
 
     edge = many("edge", u, e, v, g) or {}
     if any(_folds_rows(program, key) for key in edge):  # its key is the first proposal

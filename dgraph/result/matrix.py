@@ -131,9 +131,9 @@ class DistanceMatrix:
         mine = (places >= self.first) & (places < self.first + len(self.here))
         owned = np.concatenate(self.comm.allgatherv(np.flatnonzero(mine)))
         parts = self.comm.allgatherv(np.ascontiguousarray(self.here[places[mine] - self.first]).ravel())
-        out = np.empty((len(places), len(self.ids)), self.dtype)
-        out[owned] = np.concatenate(parts).reshape(-1, len(self.ids))
-        return out
+        distances = np.empty((len(places), len(self.ids)), self.dtype)
+        distances[owned] = np.concatenate(parts).reshape(-1, len(self.ids))
+        return distances
 
     @collective
     def value(self, source: int | str, target: int | str) -> float:

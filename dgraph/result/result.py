@@ -252,28 +252,28 @@ class Result(ResultTables):
 
     def _copied(self) -> dict[str, np.ndarray]:
         """Return copies of this rank's columns, names as bytes; a column on a GPU stays there. Not collective."""
-        columns, out = self._numbers, {}
+        columns, copies = self._numbers, {}
         for name in columns:
             if self.named is not None and name in self.named.words:
-                out[name] = self.named.words[name]  # decoded into new arrays
+                copies[name] = self.named.words[name]  # decoded into new arrays
             elif name == "vertex":
-                out[name] = columns[name].view()
-                out[name].flags.writeable = False
+                copies[name] = columns[name].view()
+                copies[name].flags.writeable = False
             else:
                 copy = columns.fetched(name) if isinstance(columns, Columns) else None
-                out[name] = copied(columns[name], self.threads) if copy is None else copy
-        return out
+                copies[name] = copied(columns[name], self.threads) if copy is None else copy
+        return copies
 
     def _gathered(self, root: int) -> dict[str, np.ndarray]:
         """Gather all rows on ``root``, names as bytes; no rows elsewhere; collective."""
-        out = {}
+        ordered = {}
         order: np.ndarray | slice = slice(None)
         for name, values in self._here().items():
             whole = np.concatenate(self._exchange([values if r == root else values[:0] for r in self._ranks]))
             if name == "vertex":
                 order = slice(None) if np.all(whole[1:] > whole[:-1]) else np.argsort(whole, kind="stable")
-            out[name] = whole[order]
-        return out
+            ordered[name] = whole[order]
+        return ordered
 
     @collective
     def top(self, k: int, column: str | None = None, attributes: bool = False) -> dict[str, np.ndarray]:

@@ -266,11 +266,11 @@ def gathered_sssp(graph: GpuGraph, source: int, repeat: int) -> tuple[list[float
         Seconds of init and rounds of each run; number of rounds of the last run.
     """
     drawn, gpu, comm = graph._local, graph.gpu, SerialComm()
-    ids, out, weights = np.arange(graph.n, dtype=np.int64), copy(drawn.out), graph.weights
+    ids, rows, weights = np.arange(graph.n, dtype=np.int64), copy(drawn.out), graph.weights
     weight_range = weights.min().item(), weights.max().item(), float(weights.sum(dtype=np.float64))
-    out.__dict__["weight_range"] = weight_range
+    rows.__dict__["weight_range"] = weight_range
     degrees = gpu.device.get(drawn.out_degree)
-    local = replace(drawn, out=out, gids=ids, original=ids, out_degree=degrees)
+    local = replace(drawn, out=rows, gids=ids, original=ids, out_degree=degrees)
     backend = CudaBackend(0, 1, True, GpuPlan(), gpu.device)
     backend.keep_on_gpu(local, graph._graph)
     seconds = []

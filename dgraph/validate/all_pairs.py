@@ -173,13 +173,13 @@ def _arcs(distributed: DistributedColumns) -> Iterator[tuple[np.ndarray, np.ndar
 
 def _offers(rows: np.ndarray, src: np.ndarray, dst: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Return the least that arcs, by ascending target, give from these rows: inf where no arc enters."""
-    out = np.full(rows.shape, np.inf, rows.dtype)
+    offers = np.full(rows.shape, np.inf, rows.dtype)
     heads, begins = np.unique(dst, return_index=True)
     step = max(ENTRIES // max(len(dst), 1), 1)
     for low in range(0, len(rows), step):
         part = rows[low : low + step]
-        out[low : low + step, heads] = np.minimum.reduceat(part[:, src] + weight.astype(rows.dtype), begins, axis=1)
-    return out
+        offers[low : low + step, heads] = np.minimum.reduceat(part[:, src] + weight.astype(rows.dtype), begins, axis=1)
+    return offers
 
 
 def _computed(distributed: DistributedColumns, low: int, high: int) -> np.ndarray:

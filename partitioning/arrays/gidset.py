@@ -45,9 +45,9 @@ class GidSet:
 
     def translate(self, gids: np.ndarray, table: np.ndarray, in_place: bool = False) -> np.ndarray:
         """Return ``table`` (uint32, by position) at these members; overwrites ``gids`` if allowed and of that dtype."""
-        out = gids if in_place and gids.dtype == np.uint32 else np.empty(len(gids), np.uint32)
-        _translate(self.words, self.before, gids, table, out)
-        return out
+        places = gids if in_place and gids.dtype == np.uint32 else np.empty(len(gids), np.uint32)
+        _translate(self.words, self.before, gids, table, places)
+        return places
 
 
 def _ones_few(words):
@@ -123,9 +123,9 @@ def _mark(words, before, gids, flags):
 
 
 @njit(cache=True, few=_translate_few)
-def _translate(words, before, gids, table, out):
+def _translate(words, before, gids, table, places):
     for i in range(gids.size):
-        out[i] = table[_position(words, before, np.uint64(gids[i]))]
+        places[i] = table[_position(words, before, np.uint64(gids[i]))]
 
 
 @njit(cache=True)

@@ -8,10 +8,10 @@ from partitioning.arrays.lazy_numba import njit
 
 
 @njit(cache=True)
-def order(owners, starts, out):
+def order(owners, starts, positions):
     """Write positions grouped by owner, stably; ``starts`` counts entries of smaller owners, and is overwritten."""
     for i in range(owners.size):
-        out[starts[owners[i]]] = i
+        positions[starts[owners[i]]] = i
         starts[owners[i]] += 1
 
 
@@ -23,11 +23,11 @@ def count(targets, first, sums):
 
 
 @njit(cache=True)
-def place(sources, targets, first, cursor, out):
+def place(sources, targets, first, cursor, entries):
     """Store each source in its target's row at ``cursor``, which advances."""
     for i in range(targets.size):
         row = np.int64(targets[i]) - first
-        out[cursor[row]] = sources[i]
+        entries[cursor[row]] = sources[i]
         cursor[row] += 1
 
 
@@ -39,7 +39,7 @@ def permuted(gids, n, half, keys):
     CT-RSA 2002).
     """
     mask = (np.uint64(1) << half) - np.uint64(1)
-    out = np.empty(gids.size, np.int64)
+    numbers = np.empty(gids.size, np.int64)
     for i in range(gids.size):
         x = np.uint64(gids[i])
         while True:
@@ -51,8 +51,8 @@ def permuted(gids, n, half, keys):
             x = (left << half) | right
             if x < n:
                 break
-        out[i] = x
-    return out
+        numbers[i] = x
+    return numbers
 
 
 @njit(cache=True)

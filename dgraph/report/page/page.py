@@ -51,15 +51,15 @@ def write_page(reports: Sequence[dict], path: str | os.PathLike) -> None:
 def page(reports: Sequence[dict]) -> str:
     """Return the HTML of the page."""
     rows = compare(reports)
-    data: dict = {
+    document: dict = {
         "runs": [figures(report) for report in reports],
         "rows": [asdict(row) for row in rows],
         "columns": [column._asdict() for column in columns(rows)],
         "phases": [column._asdict() for column in phases(rows)],
         "differences": differences(rows),
     }
-    title = data["runs"][0]["title"] if len(reports) == 1 else f"{len(reports)} runs"
-    return filled(title, data, (files("dgraph.report.page") / "page.js").read_text(encoding="utf-8"))
+    title = document["runs"][0]["title"] if len(reports) == 1 else f"{len(reports)} runs"
+    return filled(title, document, (files("dgraph.report.page") / "page.js").read_text(encoding="utf-8"))
 
 
 def filled(title: str, data: dict, script: str) -> str:

@@ -63,6 +63,6 @@ def _quoted(words: np.ndarray) -> np.ndarray:
     if not special.size:
         return words
     quoted = np.char.add(np.char.add(b'"', np.char.replace(words[special], b'"', b'""')), b'"')
-    out = words.astype(f"S{max(words.itemsize, quoted.itemsize)}")
-    out[special] = quoted
-    return out
+    cells = words.astype(f"S{max(words.itemsize, quoted.itemsize)}")
+    cells[special] = quoted
+    return cells

@@ -101,17 +101,17 @@ def save_scipy(file: SharedFile, block: EdgeBlock) -> None:
     comm = file.comm
     before, threads = comm.before(block.targets.size), rank_threads(comm)
     ints = np.dtype(np.int32 if max(block.n, block.arcs) < 1 << 31 else np.int64)
-    data = np.dtype(bool) if block.weights is None else block.weights.dtype
+    kind = np.dtype(bool) if block.weights is None else block.weights.dtype
     last, first = comm.rank == comm.size - 1, comm.rank == 0
     offsets = (block.offsets if last else block.offsets[:-1]) + before
     shape = np.array([block.n, block.n] if first else [], np.int64)
-    values = _ones(block.targets.size) if block.weights is None else _steps(block.weights, data)
+    values = _ones(block.targets.size) if block.weights is None else _steps(block.weights, kind)
     columns: list[tuple[str, np.dtype, tuple, int, Iterable[np.ndarray]]] = [
         ("indices", ints, (block.arcs,), before, _steps(block.targets, ints)),
         ("indptr", ints, (block.n + 1,), block.first, _steps(offsets, ints)),
         ("format", np.dtype("S3"), (), 0, [np.array([b"csr"])] if first else []),
         ("shape", np.dtype(np.int64), (2,), 0, [shape]),
-        ("data", data, (block.arcs,), before, values),
+        ("data", kind, (block.arcs,), before, values),
     ]
     archive: list[npz.Member] = []
     for name, dtype, extent, *_ in columns:

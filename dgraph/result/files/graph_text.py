@@ -68,9 +68,9 @@ class Lines:
             # float32 is written as float64, too: the shortest digits that read back equal.
             digits = weights.astype(np.float64).astype("S32")  # type: ignore[union-attr]
             words = digits.view(np.uint8).reshape(dst.size, 32)
-        out = np.empty(dst.size * (WIDTH + 32), np.uint8)
+        letters = np.empty(dst.size * (WIDTH + 32), np.uint8)
         tag, separator = np.frombuffer(self.tag, np.uint8), self.separator[0]
-        return out[: _write(src, counts, dst, numbers, words, tag, separator, self.base, once, out)]
+        return letters[: _write(src, counts, dst, numbers, words, tag, separator, self.base, once, letters)]
 
 
 def write_blocks(file: SharedFile, begin: int, lines: Lines, block: EdgeBlock) -> int:
@@ -158,7 +158,7 @@ def save_dimacs(file: SharedFile, block: EdgeBlock) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _write(src, counts, dst, numbers, words, tag, separator, base, once, out):
+def _write(src, counts, dst, numbers, words, tag, separator, base, once, letters):
     position, i = 0, -1
     for row in range(src.size):
         begin = end = position  # of the tag, the source and a separator, once they are written for the row
@@ -168,39 +168,39 @@ def _write(src, counts, dst, numbers, words, tag, separator, base, once, out):
                 continue
             if end == begin:
                 for byte in tag:
-                    out[position] = byte
+                    letters[position] = byte
                     position += 1
-                position = _decimal(np.int64(src[row]) + base, out, position)
-                out[position] = separator
+                position = _decimal(np.int64(src[row]) + base, letters, position)
+                letters[position] = separator
                 position += 1
                 end = position
             else:
                 for place in range(begin, end):
-                    out[position] = out[place]
+                    letters[position] = letters[place]
                     position += 1
-            position = _decimal(np.int64(dst[i]) + base, out, position)
+            position = _decimal(np.int64(dst[i]) + base, letters, position)
             if numbers.size:
-                out[position] = separator
-                position = _decimal(numbers[i], out, position + 1)
+                letters[position] = separator
+                position = _decimal(numbers[i], letters, position + 1)
             if words.size:
-                out[position] = separator
+                letters[position] = separator
                 position += 1
                 for byte in words[i]:
                     if byte == 0:
                         break
-                    out[position] = byte
+                    letters[position] = byte
                     position += 1
-            out[position] = 10
+            letters[position] = 10
             position += 1
     return position
 
 
 @njit(cache=True)
-def _decimal(value, out, position):
+def _decimal(value, letters, position):
     """Write an integer; return the position after it."""
     rest = np.uint64(value)
     if value < 0:
-        out[position] = 45
+        letters[position] = 45
         position += 1
         rest = np.uint64(0) - rest
     end, left = position + 1, rest // np.uint64(10)
@@ -209,6 +209,6 @@ def _decimal(value, out, position):
         left //= np.uint64(10)
     for place in range(end - 1, position - 1, -1):
         tens = rest // np.uint64(10)
-        out[place] = np.uint8(48) + np.uint8(rest - tens * np.uint64(10))
+        letters[place] = np.uint8(48) + np.uint8(rest - tens * np.uint64(10))
         rest = tens
     return end

@@ -80,10 +80,10 @@ class Member:
 
 def members(columns: Mapping[str, np.dtype], rows: int) -> list[Member]:
     """Return the archive's members in file order, for columns of ``rows`` values."""
-    out: list[Member] = []
+    listed: list[Member] = []
     for name, dtype in columns.items():
-        out.append(member(name, dtype, (rows,), out[-1].end if out else 0))
-    return out
+        listed.append(member(name, dtype, (rows,), listed[-1].end if listed else 0))
+    return listed
 
 
 def member(name: str, dtype: np.dtype, shape: tuple[int, ...], begin: int) -> Member:

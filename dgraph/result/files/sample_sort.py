@@ -58,7 +58,7 @@ class SampleSort:
     def _shuffle(self, values: np.ndarray) -> np.ndarray:
         """Receive the values of this rank's range from all ranks, concatenated by rank."""
         starts = np.concatenate([[0], np.cumsum(self._counts)])
-        out = np.empty(starts[-1], values.dtype)
+        shuffled = np.empty(starts[-1], values.dtype)
         longest = self.comm.largest(int(np.diff(self._cuts).max()))
         for step in range(0, longest, CHUNK):
             parts = [
@@ -66,5 +66,5 @@ class SampleSort:
                 for begin, end in zip(self._cuts[:-1], self._cuts[1:], strict=True)
             ]
             for start, part in zip(starts, self.comm.alltoallv(parts), strict=False):
-                out[start + step : start + step + part.size] = part
-        return out
+                shuffled[start + step : start + step + part.size] = part
+        return shuffled

@@ -263,12 +263,12 @@ def _words(buffers: list, span: slice, validity_bits: np.ndarray | None) -> np.n
     offsets = np.frombuffer(buffers[0], np.int64)[span.start : span.stop + 1]
     lengths = np.diff(offsets) if validity_bits is None else np.where(validity_bits, np.diff(offsets), 0)
     width = max(int(lengths.max(initial=0)), 1)
-    out = np.zeros((lengths.size, width), np.uint8)
+    table = np.zeros((lengths.size, width), np.uint8)
     within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     if within.size:
         letters = np.frombuffer(buffers[1], np.uint8)
-        out[np.repeat(np.arange(lengths.size), lengths), within] = letters[np.repeat(offsets[:-1], lengths) + within]
-    return out.view(f"S{width}").ravel()
+        table[np.repeat(np.arange(lengths.size), lengths), within] = letters[np.repeat(offsets[:-1], lengths) + within]
+    return table.view(f"S{width}").ravel()
 
 
 def _is_text(kind: Any) -> bool:

@@ -117,20 +117,20 @@ class GraphEntry:
 
     def record(self, version: VersionEntry | None = None) -> dict[str, Any]:
         """Return the public record, with the figures of a version, by default of the newest that is stored."""
-        current = version or self.current
+        shown = version or self.current
         return {
             "name": self.name,
             "state": self.state if version is None else version.state,
-            "version": current.number if current else 0,
+            "version": shown.number if shown else 0,
             "versions": [number for number, version in self.versions.items() if version.stored],
             "source": self.source,
             "options": self.options,
             "pinned": self.pinned,
             "created": self.created,
             "idle_s": self.idle_s,
-            "facts": current.facts if current else None,
-            "bytes_by_rank": current.bytes_by_rank if current else None,
-            "columns": current.columns if current else [],
+            "facts": shown.facts if shown else None,
+            "bytes_by_rank": shown.bytes_by_rank if shown else None,
+            "columns": shown.columns if shown else [],
             "error": self.error,
         }
 

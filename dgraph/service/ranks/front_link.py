@@ -131,15 +131,15 @@ class FrontLink:
     def _read(self, flags: int = 0) -> bool:
         """Read what was sent, and take it; return False if there is nothing, or the front has ended."""
         try:
-            data = self._socket.recv(BUFFER, flags)
-            for message in self._frames.of(data):
+            piece = self._socket.recv(BUFFER, flags)
+            for message in self._frames.of(piece):
                 self._take(message)
         except BlockingIOError:
             return False
         except (OSError, ValueError, KeyError, TypeError):  # not a front: take nothing more from it
-            data = b""
-        self.gone = self.gone or not data
-        return bool(data)
+            piece = b""
+        self.gone = self.gone or not piece
+        return bool(piece)
 
     def _take(self, message: dict[str, Any]) -> None:
         if "cancel" in message:

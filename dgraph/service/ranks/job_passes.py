@@ -32,11 +32,11 @@ def grouped(requests: Sequence[Request]) -> list[Request]:
     """Return requests in their order, with neighbours that differ only in their sources as one request."""
     if len(requests) == 1:
         return list(requests)
-    out: list[Request] = []
+    merged: list[Request] = []
     for kind, some in itertools.groupby(requests, _name_pass):
         group = list(some)
-        out += [{"op": SHARED, "requests": group}] if kind is not None and len(group) > 1 else group
-    return out
+        merged += [{"op": SHARED, "requests": group}] if kind is not None and len(group) > 1 else group
+    return merged
 
 
 def _name_pass(request: Request) -> str | None:

@@ -24,8 +24,8 @@ def write_page(cells: Sequence[Cell], about: dict[str, Any], path: str | os.Path
 
 def page(cells: Sequence[Cell], about: dict[str, Any]) -> str:
     """Return the page's HTML."""
-    data = facts(cells, about)
-    for row, cell in zip(data["rows"], cells, strict=True):
+    fields = facts(cells, about)
+    for row, cell in zip(fields["rows"], cells, strict=True):
         load = row.pop("load")
         if load:
             first = [profile(f"round {one['round']:,}", one) for one in load["rounds"]]
@@ -33,4 +33,4 @@ def page(cells: Sequence[Cell], about: dict[str, Any]) -> str:
             row["spread"] = {unit: load[unit] for unit in ("block", "warp", "thread")}
         row["host"] = max((cell.seconds or 0.0) - cell.kernel - cell.others, 0.0)
     script = (files("dgraph.tools.balance") / "balance.js").read_text(encoding="utf-8")
-    return filled(about["title"], data | {"note": NOTE.replace("\n", " ")}, script)
+    return filled(about["title"], fields | {"note": NOTE.replace("\n", " ")}, script)

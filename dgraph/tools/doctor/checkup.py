@@ -51,9 +51,9 @@ def _merged(parts: list[list[Finding]], hosts: list[str]) -> list[Finding]:
     about = {host for part, host in zip(parts, hosts, strict=True) if part}
     several = len(about) > 1
     names = [finding.what for finding in by_host]
-    out = []
+    merged = []
     for finding, where in by_host.items():
         differs = several and len(where) < len(about) and names.count(finding.what) > 1
         text = f"{', '.join(where)}: {finding.found}" if differs else finding.found
-        out.append(Finding(finding.level, finding.what, text, finding.cure))
-    return out
+        merged.append(Finding(finding.level, finding.what, text, finding.cure))
+    return merged

@@ -56,13 +56,13 @@ def _mpi() -> str | None:
 
 def _ranges(ranks: list[int]) -> str:
     """Format ascending ranks as ranges, such as "0-3, 8"."""
-    out: list[list[int]] = []
+    ranges: list[list[int]] = []
     for rank in ranks:
-        if out and out[-1][1] == rank - 1:
-            out[-1][1] = rank
+        if ranges and ranges[-1][1] == rank - 1:
+            ranges[-1][1] = rank
         else:
-            out.append([rank, rank])
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in out)
+            ranges.append([rank, rank])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in ranges)
 
 
 def exchange_findings(comm: Comm) -> list[Finding]:

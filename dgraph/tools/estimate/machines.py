@@ -212,10 +212,10 @@ def _arrays(value: Any, depth: int = 4) -> Iterator[np.ndarray]:
         if value.base is None:
             yield value
     elif isinstance(value, dict):
-        for item in value.values():
-            yield from _arrays(item, depth)
+        for element in value.values():
+            yield from _arrays(element, depth)
     elif isinstance(value, (tuple, list)):
-        for item in value:
-            yield from _arrays(item, depth)
+        for element in value:
+            yield from _arrays(element, depth)
     elif isinstance(value, Csr):
         yield from _arrays(vars(value), depth)
