@@ -10,7 +10,7 @@ import pytest
 from emulated import needs_compiler
 
 import dgraph
-from benchmarks.papers import command, p002, pages
+from benchmarks.papers import across_ranks, command, p002, pages
 from benchmarks.papers.bench import Bench, Shape
 from benchmarks.papers.colorings import literal
 from benchmarks.papers.figure import EMULATED, NUMBERS, Claim, NotTried, Rows, decided, ratio, verdict
@@ -66,6 +66,40 @@ def test_emulated_figures_hold_their_counts(tmp_path, monkeypatch, capsys):
     page = (tmp_path / "002.md").read_text()
     assert "**held**" in page
     assert "**not tried**" in page
+
+
+@needs_compiler
+def test_blocks_of_emulated_ranks_are_counted():
+    shape = Shape("rmat-alb:7,seed=2", (7, 7, 7, 7), None, "rmat26")
+    bench = Bench(EMULATED, "small")
+    graph = bench.graph(shape)
+    neighbours = lists(graph)
+    hub = max(range(graph.n), key=lambda v: len(neighbours[v]))
+    walked = reached_edges(graph, hub) / graph.arcs
+    rows = []
+    for key, cell in across_ranks.counted(bench, {"rmat26": shape}, ("twc", "alb")):
+        rows.append(key | {"figure": "F7b", "scale": "small", "backend": EMULATED} | cell())
+        assert rows[-1]["walked"] == pytest.approx(walked)
+    most = {row["system"]: row["block_edges"] for row in rows}
+    assert most["ALB × 1"] < len(neighbours[hub]) <= most["TWC × 1"], "a block of TWC walks the hub alone"
+    assert (
+        verdict(Claim("F7b", "", lambda rows: across_ranks.fuller_blocks("F7b", "rmat26", rows)), Rows(rows))[0]
+        == "held"
+    )
+    slow = [row | {"block_edges": 1} if row["system"] == "TWC × 3" else row for row in rows]
+    assert not across_ranks.fuller_blocks("F7b", "rmat26", Rows(slow))[0]
+
+
+def test_scaling_of_cpu_ranks_is_judged():
+    key = {"figure": "F7b", "graph": "g", "backend": "cpu", "work": "bfs", "scale": "small", "rounds": 2}
+    times = {1: 8.0, 2: 5.0, 4: 4.0}
+    rows = [key | {"ranks": k, "computation_ms": ms, "communication_ms": 1.0} for k, ms in times.items()]
+    assert across_ranks.scaled("F7b", "g", Rows(rows[::-1]))[0]
+    rows[2] = rows[2] | {"computation_ms": 5.5}
+    assert not across_ranks.scaled("F7b", "g", Rows(rows))[0]
+    assert across_ranks.short_rounds("F7b", "g", Rows(rows)).endswith("1 × 4 + 0.5, 4 × 2.8 + 0.5")
+    with pytest.raises(NotTried):
+        across_ranks.scaled("F7b", "g", Rows(rows[:1]))
 
 
 def plain_colouring(neighbours, key, scanned=0):
