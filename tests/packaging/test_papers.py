@@ -8,9 +8,10 @@ import json
 import numpy as np
 import pytest
 from emulated import needs_compiler
+from scipy.sparse import csgraph, csr_array
 
 import dgraph
-from benchmarks.papers import across_ranks, command, p002, pages
+from benchmarks.papers import across_ranks, command, p002, pages, sequential
 from benchmarks.papers.bench import Bench, Shape
 from benchmarks.papers.colorings import literal
 from benchmarks.papers.figure import EMULATED, NUMBERS, Claim, NotTried, Rows, decided, ratio, verdict
@@ -125,6 +126,22 @@ def test_the_literal_colouring_scans_as_plain_python(spec):
     assert result["colored_by_round"] == np.bincount(list(color.values())).tolist()[:16]
     switched = literal(graph.block.offsets, graph.block.targets, True, 2)
     assert (switched["switched"], switched["active_by_round"][0]) == (3, graph.n)
+
+
+@pytest.mark.parametrize("name", sequential.TEXTS)
+def test_sequential_searches_find_the_distances_of_scipy(name):
+    block = dgraph.Graph.load("rmat:7,seed=4", weights="1..9").block
+    n, m = block.n, block.arcs
+    weights = np.ones(m) if name == "queue" else block.weights.astype(float)
+    sources = np.repeat(np.arange(n), np.diff(block.offsets))
+    lightest = np.lexsort((weights, block.targets, sources))
+    first = np.unique(np.stack([sources, block.targets], axis=1)[lightest], axis=0, return_index=True)[1]
+    kept = lightest[first]
+    matrix = csr_array((weights[kept], (sources[kept], block.targets[kept])), (n, n))
+    source = int(np.diff(block.offsets).argmax())
+    expected = csgraph.dijkstra(matrix, indices=source)
+    distance = sequential.TEXTS[name](block.offsets, block.targets, block.weights, source)
+    np.testing.assert_array_equal(np.where(distance == sequential.FAR, np.inf, distance), expected)
 
 
 def test_claims_are_held_not_held_or_not_tried():
