@@ -186,13 +186,13 @@ def scaled(figure: str, graph: str, rows: Rows) -> tuple[bool, str]:
 
 
 def short_rounds(figure: str, graph: str, rows: Rows) -> str:
-    """Return what a round takes on the fewest and on the most CPU ranks."""
+    """Return ranks × milliseconds of computation, and of communication, in a round of the fewest and the most ranks."""
     ranks = _on_cpu_ranks(figure, graph, rows)
     parts = (
         f"{row['ranks']} × {row['computation_ms'] / row['rounds']:.2g} + {row['communication_ms'] / row['rounds']:.2g}"
         for row in (ranks[0], ranks[-1])
     )
-    return f"rounds are short, ranks × ms of computation + communication: {', '.join(parts)}"
+    return f"rounds are short: {', '.join(parts)} ms"
 
 
 def _on_cpu_ranks(figure: str, graph: str, rows: Rows) -> list[Row]:

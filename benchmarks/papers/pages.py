@@ -51,7 +51,7 @@ def write(
         text += [f"**{figure.title}.** {_machines(document['runs'], mine)}.", ""]
         name = f"papers-{paper}-{figure.name}.svg"
         if figure.plotted and plots.draw(figure, paper, mine, document["runs"], results / name):
-            text += [f"![{figure.title}]({relative}/{name})", ""]
+            text += [f"![{figure.name}]({relative}/{name})", ""]
             on_cpus = [row for row in mine if row["backend"] == CPU and row.get("threads") == 1]
             if figure.x == "ranks" and on_cpus:
                 text += ["CPU ranks of a thread each:", "", *_table(figure, on_cpus), ""]

@@ -98,7 +98,7 @@ def test_scaling_of_cpu_ranks_is_judged():
     assert across_ranks.scaled("F7b", "g", Rows(rows[::-1]))[0]
     rows[2] = rows[2] | {"computation_ms": 5.5}
     assert not across_ranks.scaled("F7b", "g", Rows(rows))[0]
-    assert across_ranks.short_rounds("F7b", "g", Rows(rows)).endswith("1 × 4 + 0.5, 4 × 2.8 + 0.5")
+    assert across_ranks.short_rounds("F7b", "g", Rows(rows)).endswith("1 × 4 + 0.5, 4 × 2.8 + 0.5 ms")
     with pytest.raises(NotTried):
         across_ranks.scaled("F7b", "g", Rows(rows[:1]))
 
