@@ -1,5 +1,7 @@
 """Cells that run on several ranks: processes of one CPU thread each, or one for each GPU, started by ``mpiexec``.
 
+Emulated GPUs are threads of this process; their blocks are counted, not timed.
+
 ``python -m benchmarks.papers.across_ranks`` is the process of a rank; its first call may compile, and does not count.
 CPU ranks draw at full scale the graphs that a GPU draws at small scale. Computation is that of the slowest rank; the
 rest of the round time is communication that it does not cover.   [002 6.2]
@@ -7,6 +9,7 @@ rest of the round time is communication that it does not cover.   [002 6.2]
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -19,9 +22,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import dgraph
-from benchmarks.papers.bench import SEARCHES, SIZES, Bench, Shape
-from benchmarks.papers.figure import CPU, CUDA, Cell, NotTried, Row, Rows, all_of, ratio
+from benchmarks.papers.bench import BLOCKS, SEARCHES, SIZES, Bench, Shape, import_from_tests
+from benchmarks.papers.figure import CPU, CUDA, EMULATED, Cell, NotTried, Row, Rows, all_of, ratio
 
 LONGEST = 300
 """Seconds that a job may take."""
@@ -34,6 +39,8 @@ WORKS: dict[str, tuple[str, dict[str, Any]]] = {
 """Work → direction and parameters."""
 
 REPEAT = 3
+
+EMULATED_RANKS = (1, 2, 3, 4)
 
 
 def cells(bench: Bench, graphs: Mapping[str, Shape], works: Sequence[str], schedules: Sequence[str]) -> Iterator[Cell]:
@@ -60,6 +67,39 @@ def cells(bench: Bench, graphs: Mapping[str, Shape], works: Sequence[str], sched
                         yield key, partial(_job, bench, spec, work, schedule, ranks)
 
 
+def counted(bench: Bench, graphs: Mapping[str, Shape], schedules: Sequence[str]) -> Iterator[Cell]:
+    """Yield a cell of bfs for each graph, schedule and number of emulated GPUs: edges of the fullest blocks."""
+    for name, shape in graphs.items():
+        for schedule in schedules:
+            for ranks in EMULATED_RANKS:
+                system = f"{schedule.upper()} × {ranks}"
+                key = {"graph": name, "spec": bench.spec(shape), "work": "bfs", "system": system, "ranks": ranks}
+                yield key, partial(_fullest, bench, shape, schedule, ranks)
+
+
+def _fullest(bench: Bench, shape: Shape, schedule: str, ranks: int) -> Row:
+    """Return the edges of the fullest block of any rank, summed over rounds: a round lasts as long as that block."""
+    import_from_tests()
+    import gpu_ranks
+    import simulated
+
+    from dgraph.algorithms.bfs import Levels
+    from dgraph.backend.cuda.gpu_options import GpuPlan
+    from dgraph.backend.schedule_options import parse_schedule
+
+    graph = bench.graph(shape)
+    arcs = simulated.graph(graph.n, graph.block.sources(), graph.block.targets)
+    hub = 1 + int(np.diff(graph.block.offsets).argmax())  # simulated ids begin at 1
+    plan = GpuPlan(**parse_schedule(schedule), record=True)
+    (results,) = gpu_ranks.run(ranks, arcs, [Levels(source=hub)], direction="push", blocks=BLOCKS, options=plan)
+    loads = [load for load in (record.rounds.loads.facts() for _, _, record in results) if load is not None]
+    most: dict[int, int] = {}
+    for one in (one for load in loads for one in load["rounds"]):
+        most[one["round"]] = max(most.get(one["round"], 0), one["block"]["max"])
+    walked = sum(load["edges"] for load in loads)
+    return {"rounds": len(most), "walked": walked / max(graph.arcs, 1), "block_edges": sum(most.values())}
+
+
 def gpus() -> int:
     """Return the number of GPUs of this host."""
     listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False).stdout
@@ -75,7 +115,10 @@ def _job(bench: Bench, spec: str, work: str, schedule: str, ranks: int) -> Row:
         start = [] if ranks == 1 else [str(launcher), "-n", str(ranks)]
         chosen = [bench.backend, "auto" if bench.backend == CPU else schedule]
         words = [sys.executable, "-m", "benchmarks.papers.across_ranks", work, spec, *chosen, str(report)]
-        done = subprocess.run([*start, *words], capture_output=True, text=True, timeout=LONGEST, check=False)
+        compiled = os.environ | ({"DGRAPH_COMPILE": "always"} if bench.backend == CPU else {})  # no rounds by NumPy
+        done = subprocess.run(
+            [*start, *words], capture_output=True, text=True, timeout=LONGEST, check=False, env=compiled
+        )
         if done.returncode:
             return {"note": f"not tried: {' '.join((done.stderr or 'no words').split())[-200:]}"}
         return _figures(json.loads(report.read_text())) | ({"threads": 1} if bench.backend == CPU else {})
@@ -123,6 +166,41 @@ def compared(figure: str, graph: str, backend: str, rows: Rows) -> tuple[bool, s
         raise NotTried("needs GPUs")
     holds, numbers = all_of(*tests)
     return holds, f"up to {counts[-1]} GPUs of one host, more were not tried: {numbers}"
+
+
+def fuller_blocks(figure: str, graph: str, rows: Rows) -> tuple[bool, str]:
+    """Test that the fullest blocks have fewer edges under ALB than under TWC on every number of emulated GPUs."""
+    tests = []
+    for ranks in EMULATED_RANKS:
+        key = {"graph": graph, "backend": EMULATED, "ranks": ranks}
+        edges = [rows.value("block_edges", figure, system=f"{s} × {ranks}", **key) for s in ("TWC", "ALB")]
+        tests.append(ratio(f"{ranks} GPUs, edges TWC / ALB", *edges))
+    return all_of(*tests)
+
+
+def scaled(figure: str, graph: str, rows: Rows) -> tuple[bool, str]:
+    """Test that each doubling of CPU ranks shortens the computation of the slowest rank."""
+    times = [(row["ranks"], row["computation_ms"]) for row in _on_cpu_ranks(figure, graph, rows)]
+    steps = itertools.pairwise(times)
+    return all_of(*(ratio(f"{a} / {b} CPU ranks, ms", slower, faster) for (a, slower), (b, faster) in steps))
+
+
+def short_rounds(figure: str, graph: str, rows: Rows) -> str:
+    """Return ranks × milliseconds of computation, and of communication, in a round of the fewest and the most ranks."""
+    ranks = _on_cpu_ranks(figure, graph, rows)
+    parts = (
+        f"{row['ranks']} × {row['computation_ms'] / row['rounds']:.2g} + {row['communication_ms'] / row['rounds']:.2g}"
+        for row in (ranks[0], ranks[-1])
+    )
+    return f"rounds are short: {', '.join(parts)} ms"
+
+
+def _on_cpu_ranks(figure: str, graph: str, rows: Rows) -> list[Row]:
+    """Return the rows of CPU ranks at one scale by number of ranks."""
+    every = [row for row in rows.of(figure, graph=graph, backend=CPU, work="bfs") if "computation_ms" in row]
+    if len(every) < 2:
+        raise NotTried("needs more than one CPU rank")
+    return sorted((row for row in every if row["scale"] == every[0]["scale"]), key=lambda row: row["ranks"])
 
 
 def mostly_computation(figure: str, graph: str, backend: str, rows: Rows) -> tuple[bool, str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.papers import plots
-from benchmarks.papers.figure import CPU, NUMBERS, Claim, Figure, Row, Rows, verdict
+from benchmarks.papers.figure import CPU, CUDA, NUMBERS, Claim, Figure, Row, Rows, verdict
 
 MOST_ROWS = 12
 """Rows of a table on a page; the file has the others."""
@@ -48,11 +48,10 @@ def write(
         mine = rows.of(figure.name)
         if not mine:
             continue
-        machines = dict.fromkeys(_machine(document["runs"][row["run"]], row) for row in mine)
-        text += [f"**{figure.title}.** {'; '.join(machines)}.", ""]
+        text += [f"**{figure.title}.** {_machines(document['runs'], mine)}.", ""]
         name = f"papers-{paper}-{figure.name}.svg"
         if figure.plotted and plots.draw(figure, paper, mine, document["runs"], results / name):
-            text += [f"![{figure.title}]({relative}/{name})", ""]
+            text += [f"![{figure.name}]({relative}/{name})", ""]
             on_cpus = [row for row in mine if row["backend"] == CPU and row.get("threads") == 1]
             if figure.x == "ranks" and on_cpus:
                 text += ["CPU ranks of a thread each:", "", *_table(figure, on_cpus), ""]
@@ -67,9 +66,14 @@ def _counts(words: Sequence[str]) -> str:
     return f"{len(words)} claim{'s'[: len(words) != 1]}: {', '.join(parts)}"
 
 
-def _machine(run: Mapping[str, Any], row: Row) -> str:
-    place = run.get("device") if row["backend"] == "cuda" else run["processor"]
-    return f"{row['backend']}, {row['scale']}: {place}, commit {run['commit'].split()[0]}"
+def _machines(runs: Sequence[Mapping[str, Any]], rows: Sequence[Row]) -> str:
+    """Return backend, scale and machine of rows, each with its commits."""
+    commits: dict[str, dict[str, None]] = {}
+    for row in rows:
+        run = runs[row["run"]]
+        place = run.get("device") if row["backend"] == CUDA else run["processor"]
+        commits.setdefault(f"{row['backend']}, {row['scale']}: {place}", {})[run["commit"].split()[0]] = None
+    return "; ".join(f"{machine}, commit {', '.join(listed)}" for machine, listed in commits.items())
 
 
 def _short(numbers: str, most: int = 110) -> str:

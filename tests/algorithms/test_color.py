@@ -263,10 +263,11 @@ def test_what_cannot_be_is_refused(parameters, told):
 @pytest.mark.exhaustive
 @emulated.needs_compiler
 @pytest.mark.mpi_skip
-def test_blocks_that_steal_find_the_same_colors():
+@pytest.mark.parametrize(("variant", "same"), [("steal", "jones-plassmann"), ("hybrid", "hybrid")])
+def test_blocks_that_steal_find_the_same_colors(variant, same):
     graph = graph_of("skewed", None)
-    result = flat_run("color", graph, backend=emulated.backend(), variant="steal")
-    on_cpu = flat_run("color", graph, backend="cpu", variant="jones-plassmann")
+    result = flat_run("color", graph, backend=emulated.backend(schedule="steal"), variant=variant)
+    on_cpu = flat_run("color", graph, backend="cpu", variant=same)
     np.testing.assert_array_equal(result.columns["color"], on_cpu.columns["color"])
     assert {row["schedule"] for row in result.report["rounds"]["kept"]} == {"steal"}
 

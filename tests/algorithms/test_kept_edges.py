@@ -33,7 +33,9 @@ def policy_of(graph, name):
 def test_all_algorithms_are_here():
     elsewhere = {"leiden", "louvain"}  # test_communities.py compares their quality on multigraphs with loops
     missing = set(ALGORITHMS) - elsewhere - {name for _, name, *_ in RUNS}
-    assert not missing, "write a row in tests/support/kept_edges.py"
+    assert not missing, (
+        "write KEPT in their modules of tests/support/algorithm_cases/, or a row in tests/support/kept_edges.py"
+    )
 
 
 @pytest.mark.mpi

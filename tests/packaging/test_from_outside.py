@@ -40,11 +40,16 @@ RUNS = {
     ],
     "registers": [
         "-m", "not exhaustive and not mpi",
-        "-k", "in_degree or a.arcs or apart or every_format or certificate or no_two_models or of_the_register",
+        "-k", "in_degree or a.arcs or apart or every_format or certificate or no_two_models or of_the_register "
+        "or all_algorithms or every_schedule",
         "tests/engine/test_api.py", "tests/graph/test_formats.py", "tests/graph/test_other_names.py",
-        "tests/validate/test_validate.py", "tests/gpu/test_cuda_schedules.py",
+        "tests/validate/test_validate.py", "tests/gpu/test_cuda_schedules.py", "tests/gpu/test_paper_models.py",
+        "tests/algorithms/test_kept_edges.py",
     ],
-    "certificates": ["--with-mpi", "-m", "mpi", "-k", "in_degree", "tests/validate/test_validate.py"],
+    "certificates": [
+        "--with-mpi", "-m", "mpi", "-k", "in_degree", "tests/validate/test_validate.py",
+        "tests/algorithms/test_kept_edges.py",
+    ],
     "smoke": ["-m", "tiny", "tests/algorithms/test_tiny.py", "-k", "in_degree or every_algorithm"],
 }  # fmt: skip
 

@@ -8,9 +8,10 @@ import json
 import numpy as np
 import pytest
 from emulated import needs_compiler
+from scipy.sparse import csgraph, csr_array
 
 import dgraph
-from benchmarks.papers import command, p002, pages
+from benchmarks.papers import across_ranks, command, p002, pages, sequential
 from benchmarks.papers.bench import Bench, Shape
 from benchmarks.papers.colorings import literal
 from benchmarks.papers.figure import EMULATED, NUMBERS, Claim, NotTried, Rows, decided, ratio, verdict
@@ -68,6 +69,40 @@ def test_emulated_figures_hold_their_counts(tmp_path, monkeypatch, capsys):
     assert "**not tried**" in page
 
 
+@needs_compiler
+def test_blocks_of_emulated_ranks_are_counted():
+    shape = Shape("rmat-alb:7,seed=2", (7, 7, 7, 7), None, "rmat26")
+    bench = Bench(EMULATED, "small")
+    graph = bench.graph(shape)
+    neighbours = lists(graph)
+    hub = max(range(graph.n), key=lambda v: len(neighbours[v]))
+    walked = reached_edges(graph, hub) / graph.arcs
+    rows = []
+    for key, cell in across_ranks.counted(bench, {"rmat26": shape}, ("twc", "alb")):
+        rows.append(key | {"figure": "F7b", "scale": "small", "backend": EMULATED} | cell())
+        assert rows[-1]["walked"] == pytest.approx(walked)
+    most = {row["system"]: row["block_edges"] for row in rows}
+    assert most["ALB × 1"] < len(neighbours[hub]) <= most["TWC × 1"], "a block of TWC walks the hub alone"
+    assert (
+        verdict(Claim("F7b", "", lambda rows: across_ranks.fuller_blocks("F7b", "rmat26", rows)), Rows(rows))[0]
+        == "held"
+    )
+    slow = [row | {"block_edges": 1} if row["system"] == "TWC × 3" else row for row in rows]
+    assert not across_ranks.fuller_blocks("F7b", "rmat26", Rows(slow))[0]
+
+
+def test_scaling_of_cpu_ranks_is_judged():
+    key = {"figure": "F7b", "graph": "g", "backend": "cpu", "work": "bfs", "scale": "small", "rounds": 2}
+    times = {1: 8.0, 2: 5.0, 4: 4.0}
+    rows = [key | {"ranks": k, "computation_ms": ms, "communication_ms": 1.0} for k, ms in times.items()]
+    assert across_ranks.scaled("F7b", "g", Rows(rows[::-1]))[0]
+    rows[2] = rows[2] | {"computation_ms": 5.5}
+    assert not across_ranks.scaled("F7b", "g", Rows(rows))[0]
+    assert across_ranks.short_rounds("F7b", "g", Rows(rows)).endswith("1 × 4 + 0.5, 4 × 2.8 + 0.5 ms")
+    with pytest.raises(NotTried):
+        across_ranks.scaled("F7b", "g", Rows(rows[:1]))
+
+
 def plain_colouring(neighbours, key, scanned=0):
     """Return the round of each vertex under Algorithm 1, and the edges that were scanned."""
     color, number = {}, 0
@@ -91,6 +126,22 @@ def test_the_literal_colouring_scans_as_plain_python(spec):
     assert result["colored_by_round"] == np.bincount(list(color.values())).tolist()[:16]
     switched = literal(graph.block.offsets, graph.block.targets, True, 2)
     assert (switched["switched"], switched["active_by_round"][0]) == (3, graph.n)
+
+
+@pytest.mark.parametrize("name", sequential.TEXTS)
+def test_sequential_searches_find_the_distances_of_scipy(name):
+    block = dgraph.Graph.load("rmat:7,seed=4", weights="1..9").block
+    n, m = block.n, block.arcs
+    weights = np.ones(m) if name == "queue" else block.weights.astype(float)
+    sources = np.repeat(np.arange(n), np.diff(block.offsets))
+    lightest = np.lexsort((weights, block.targets, sources))
+    first = np.unique(np.stack([sources, block.targets], axis=1)[lightest], axis=0, return_index=True)[1]
+    kept = lightest[first]
+    matrix = csr_array((weights[kept], (sources[kept], block.targets[kept])), (n, n))
+    source = int(np.diff(block.offsets).argmax())
+    expected = csgraph.dijkstra(matrix, indices=source)
+    distance = sequential.TEXTS[name](block.offsets, block.targets, block.weights, source)
+    np.testing.assert_array_equal(np.where(distance == sequential.FAR, np.inf, distance), expected)
 
 
 def test_claims_are_held_not_held_or_not_tried():

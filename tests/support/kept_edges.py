@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+import algorithm_cases
 import networkx as nx
 import numpy as np
 from walk_model import all_walks
@@ -287,6 +288,7 @@ ORACLES: list[tuple[str, dict, Callable]] = [
     ("sssp", {"source": 0, "variant": "bellman-ford"},
      lambda g: {"distance": distances(g, [0], "weight")["distance_0"]}),
     ("triangles", {}, column("triangles", lambda g: nx.triangles(nx.MultiGraph(g.multigraph)))),
+    *algorithm_cases.rows("KEPT"),
 ]  # fmt: skip
 """Algorithm, parameters, and a function of the graph that returns column → {vertex: value}."""
 
