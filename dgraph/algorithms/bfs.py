@@ -330,12 +330,12 @@ class Bfs(Algorithm):
         limit = UNREACHED if self.depth_limit is None else self.depth_limit
         alone = ctx.comm.size == 1 and ctx.checkpoints is None  # several ranks may go on from a checkpoint
         simple = self.variant == "direction-optimizing" and ctx.previous is None
-        length = None  # distance of the target where it is known before the search
+        length: float | None = None  # distance of the target where it is known before the search
         if source == target:
             length = 0
         elif target is not None and simple and alone and not ctx.few_rounds:
             length = hops_between(ctx, source, target, limit)
-        limit = limit if length is None else length
+        limit = limit if length is None else int(length)
         stops = target is not None and length is None
         plain = simple and not stops and self.return_predecessors
         if plain and target is None and self.predecessors == ANY and first_found(ctx):
@@ -404,7 +404,7 @@ def _first(ctx: Context, source: int, limit: int) -> Answer:
     return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)
 
 
-def _tree(ctx: Context, search: Tree, source: int, target: int | None, length: int | None) -> Answer:
+def _tree(ctx: Context, search: Tree, source: int, target: int | None, length: float | None) -> Answer:
     """Find levels and predecessors in one program on the threads of one rank."""
     state = ctx.run(search)
     reached, depth, arcs = begin_summary(state, "level", ctx.local, counted=True)().over_ranks(ctx.comm)

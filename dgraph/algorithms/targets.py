@@ -51,7 +51,8 @@ def hops_between(ctx: Context, source: int, target: int, limit: int) -> int | No
         return None
     back = local.incoming if local.directed else local.out
     rows = local.out.offsets, local.out.neighbours, back.offsets, back.neighbours
-    hops = len(path_between(*rows, local.lid(source), local.lid(target))) - 1
+    ends = [row for row in (local.lid(source), local.lid(target)) if row is not None]
+    hops = len(path_between(*rows, *ends)) - 1
     return hops if 0 <= hops <= limit else None
 
 
