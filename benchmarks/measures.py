@@ -125,6 +125,8 @@ def ours(drawn: Measured) -> dict[str, Task]:
         "random walks": lambda: dgraph.run("random_walks", plain, length=STEPS).walks.here,
         "betweenness of subsets": lambda: run("bc", "bc", **between),
         "bfs": lambda: _hops(run("bfs", "distance", source=source, return_predecessors=False)),
+        "bfs to a target": lambda: run("bfs", "distance", source=source, target=target)[target],
+        "distance of a pair": lambda: plain.shortest_path_length(source, target),
         "path of a pair": lambda: len(plain.shortest_path(source, target)) - 1,
     }
 

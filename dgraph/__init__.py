@@ -14,7 +14,7 @@ from dgraph._support.clashes import clash
 from dgraph._support.function_names import ALIASES, FUNCTIONS
 from dgraph._support.public_names import HOMES
 from dgraph._support.version import __version__
-from dgraph.errors import other_method
+from dgraph.peer_names import hint
 
 __all__ = ["__version__", *HOMES, *FUNCTIONS, *ALIASES]
 
@@ -31,8 +31,7 @@ def __getattr__(name: str):
     elif name in HOMES:
         value = getattr(import_module(HOMES[name]), name)
     else:
-        other = other_method(name)
-        raise AttributeError(f"module 'dgraph' has no attribute {name!r}{(other and f'; {other}') or ''}")
+        raise AttributeError(f"module 'dgraph' has no attribute {name!r}{hint(name)}")
     globals()[name] = value
     return value
 

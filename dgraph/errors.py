@@ -87,6 +87,19 @@ SHOWN = 80
 FORMER_COLUMNS = {"label": "labels"}
 """Former names of columns → their names."""
 
+OTHER_PARAMETERS = {
+    **dict.fromkeys(("d", "damping", "damping_factor"), "alpha"),
+    **dict.fromkeys(("eps", "epsilon", "tolerance"), "tol"),
+    **dict.fromkeys(("iterations", "max_iterations", "max_iters", "niter"), "max_iter"),
+    **dict.fromkeys(("root", "source_col", "source_node", "src", "start", "start_vertex"), "source"),
+    **dict.fromkeys(("dest", "destination", "dst", "end", "target_col", "target_node", "to"), "target"),
+    **dict.fromkeys(("random_seed", "rng", "seed"), "random_state"),
+    **dict.fromkeys(("gamma", "resolution_parameter"), "resolution"),
+    **dict.fromkeys(("edge_attr", "weight_col", "weights"), "weight"),
+    **dict.fromkeys(("reset", "reset_vertices"), "personalization"),
+}
+"""Parameters of NetworkX, igraph, cuGraph and pandas → their names here, in calls that have one of that name."""
+
 _BY_MODULARITY = "communities of high modularity are those of leiden and louvain"
 _BY_LEVELS = "a hierarchy of communities is that of leiden or louvain with levels"
 _BY_OTHERS = "communities are those of leiden and louvain (modularity or constant Potts model) and cdlp (labels)"
@@ -131,7 +144,8 @@ def other_method(name: object) -> str | None:
 def unknown(kind: str, name: object, names) -> UsageError:
     """Make the error for an unregistered name; it suggests the closest known name and lists all of them.
 
-    A former name of a column is answered with the new one alone, and a method for communities with those that exist.
+    A former name of a column, or a parameter's name elsewhere, is answered with the one here alone, and a method for
+    communities with those that exist.
 
     Args:
         kind: noun for the message, such as "policy".
@@ -143,7 +157,8 @@ def unknown(kind: str, name: object, names) -> UsageError:
     names = sorted(names)
     if kind.startswith("algorithm") and (other := other_method(name)):
         return UsageError(f"unknown {kind} {name!r}: {other}")
-    former = FORMER_COLUMNS.get(name) if isinstance(name, str) and "column" in kind else None
+    others = FORMER_COLUMNS if "column" in kind else OTHER_PARAMETERS
+    former = others.get(name) if isinstance(name, str) else None
     if former in names:
         return UsageError(f"unknown {kind} {name!r}: it is called {former!r}")
     close = difflib.get_close_matches(name, names, 1) if isinstance(name, str) and len(name) <= SHOWN else []

@@ -27,7 +27,7 @@ from dgraph.algorithms.bfs_variants import FEATURES, VARIANTS, traversal
 from dgraph.algorithms.distances import begin_summary, summarize, widened
 from dgraph.algorithms.edge_rule import AS_SIMPLE
 from dgraph.algorithms.first_parents import LEVEL, FirstParents, first_found, tree_levels, tree_parents
-from dgraph.algorithms.targets import TARGET, check_target, target_summary, up_to_target
+from dgraph.algorithms.targets import TARGET, check_target, hops_between, target_summary, up_to_target
 from dgraph.engine.rounds.context import Context
 from dgraph.program import ADD, ALL, INF, MIN, Field, Global, Program, where
 from dgraph.result.columns import UNREACHED
@@ -328,24 +328,25 @@ class Bfs(Algorithm):
         source = check_source(ctx, self.source, "bfs")
         target = check_target(ctx, self.target)
         limit = UNREACHED if self.depth_limit is None else self.depth_limit
+        alone = ctx.comm.size == 1 and ctx.checkpoints is None  # several ranks may go on from a checkpoint
+        simple = self.variant == "direction-optimizing" and ctx.previous is None
+        length: float | None = None  # distance of the target where it is known before the search
         if source == target:
-            limit = 0
-        plain = (
-            target is None
-            and self.return_predecessors
-            and self.variant == "direction-optimizing"
-            and ctx.previous is None
-        )
-        if plain and self.predecessors == ANY and first_found(ctx):
+            length = 0
+        elif target is not None and simple and alone and not ctx.few_rounds:
+            length = hops_between(ctx, source, target, limit)
+        limit = limit if length is None else int(length)
+        stops = target is not None and length is None
+        plain = simple and not stops and self.return_predecessors
+        if plain and target is None and self.predecessors == ANY and first_found(ctx):
             return _first(ctx, source, limit)
         dense = ctx.local.arcs >= MEAN * ctx.local.n  # rounds of few edges take longer with a second field
-        alone = ctx.comm.size == 1 and ctx.checkpoints is None  # several ranks may go on from a checkpoint
         if plain and dense and alone and not ctx.few_rounds and ctx.local.largest_id < NO_PARENT:
             kind = Tree if self.predecessors == ANY else SmallestTree
-            return _tree(ctx, kind(source=source, limit=limit), source)
+            return _tree(ctx, kind(source=source, limit=limit), source, target, length)
         previous = ctx.previous if ctx.previous is not None and not ctx.previous.removed else None
         levels = Levels(source=source, limit=limit).with_traversal(self.traversal)
-        if target is not None and self.variant == "direction-optimizing":
+        if stops and self.variant == "direction-optimizing":
             levels = LevelsToTarget(source=source, limit=limit, target=target)
         apart = target is None and self.variant == "direction-optimizing" and ctx.local_rounds
         above = self._above(ctx, apart, source)
@@ -355,8 +356,11 @@ class Bfs(Algorithm):
             state, fell = _closer(ctx, previous, source, limit)
         else:
             state = ctx.run(Hops(source=source, limit=limit) if apart else levels)
-        state, length = up_to_target(ctx, state, "level", target)
-        summarized = begin_summary(state, "level", ctx.local, counted=target is None and previous is None)
+        if stops:
+            state, length = up_to_target(ctx, state, "level", target)
+        elif not state.finished:
+            length = None
+        summarized = begin_summary(state, "level", ctx.local, counted=not stops and previous is None)
         columns = {"distance": state.column("level", widened)}
         if self.return_predecessors and previous is not None and previous.has("predecessor") and target is None:
             fields = {"level": state.raw("level"), "moved": previous.sources | fell, "parent": previous.parents(fell)}
@@ -402,12 +406,13 @@ def _first(ctx: Context, source: int, limit: int) -> Answer:
     return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)
 
 
-def _tree(ctx: Context, search: Tree, source: int) -> Answer:
+def _tree(ctx: Context, search: Tree, source: int, target: int | None, length: float | None) -> Answer:
     """Find levels and predecessors in one program on the threads of one rank."""
     state = ctx.run(search)
     reached, depth, arcs = begin_summary(state, "level", ctx.local, counted=True)().over_ranks(ctx.comm)
     columns = {"distance": state.column("level", widened), "predecessor": state.column("parent", signed)}
-    summary = {"source": source, "reached": reached, "depth": depth}
+    figures = target_summary(target, length if state.finished else None)
+    summary = {"source": source, "reached": reached, "depth": depth, **figures}
     return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)
 
 

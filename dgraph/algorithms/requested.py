@@ -10,7 +10,7 @@ from dgraph.algorithms.base import ALGORITHMS, Algorithm, ProgramAlgorithm
 from dgraph.backend.schedule_options import CHOICES
 from dgraph.comm import Comm
 from dgraph.engine.rounds.previous import PreviousAnswer, previous_answer
-from dgraph.errors import UsageError, unknown
+from dgraph.errors import OTHER_PARAMETERS, UsageError, unknown
 from dgraph.graph.change_record import Version
 from dgraph.graph.load_options import NAMES as LOAD_OPTIONS
 from dgraph.graph.local import LocalGraph
@@ -35,6 +35,8 @@ def requested(algorithm: str | Algorithm | Program, parameters: dict[str, Any], 
         raise unknown("algorithm", algorithm, ALGORITHMS)
     parameters_of = ALGORITHMS[algorithm].parameters if isinstance(algorithm, str) else {}
     for name in parameters.keys() - parameters_of:
+        if OTHER_PARAMETERS.get(name) in parameters_of:
+            continue  # the refusal of the parameter says so
         if name == "edge_attr":
             raise UsageError(
                 "edge_attr= is about the graph; a kept attribute of its edges is the weight by weight=, as in "

@@ -14,6 +14,7 @@ from dgraph.algorithms.base import check_vertex
 from dgraph.algorithms.parameter import Parameter
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.return_state import State
+from dgraph.graph.pair_search import path_between
 
 TARGET = Parameter(
     "target",
@@ -31,6 +32,28 @@ def check_target(ctx: Context, target: int | None) -> int | None:
         UsageError: on every rank, for a target that is not an integer, or not a vertex.
     """
     return None if target is None else check_vertex(ctx, "target", target)
+
+
+def hops_between(ctx: Context, source: int, target: int, limit: int) -> int | None:
+    """Return the fewest arcs from ``source`` to ``target`` on the only rank, searched from both ends by one thread.
+
+    Args:
+        ctx: context of the algorithm, on a CPU.
+        source: original id.
+        target: original id.
+        limit: most arcs.
+
+    Returns:
+        None if there are more than ``limit`` or no path, or if rounds push and the in-edges would have to be built.
+    """
+    local = ctx.local
+    if ctx.direction == "push" and not local.has_incoming:
+        return None
+    back = local.incoming if local.directed else local.out
+    rows = local.out.offsets, local.out.neighbours, back.offsets, back.neighbours
+    ends = [row for row in (local.lid(source), local.lid(target)) if row is not None]
+    hops = len(path_between(*rows, *ends)) - 1
+    return hops if 0 <= hops <= limit else None
 
 
 def up_to_target(ctx: Context, state: State, name: str, target: int | None) -> tuple[State, float | None]:

@@ -21,7 +21,7 @@ from dgraph.graph.devices import Device
 from dgraph.graph.formats.column_names import BY_NAME
 from dgraph.graph.ids import ConsecutiveIds
 from dgraph.graph.inputs.attribute_values import kept_columns
-from dgraph.graph.inputs.edge_arrays import NAMES, edges_of
+from dgraph.graph.inputs.edge_arrays import NAMES, edges_of, ends_of
 from dgraph.graph.inputs.edge_tables import SelectedColumns, table_columns
 from dgraph.graph.inputs.matrices import matrix_rows
 from dgraph.graph.inputs.networkx_graphs import list_graph
@@ -65,7 +65,7 @@ class Constructors:
     def from_edges(
         cls,
         src,
-        dst,
+        dst=None,
         weights=None,
         *,
         n: int | None = None,
@@ -87,7 +87,7 @@ class Constructors:
 
         Args:
             src: vertices, integers from 0 or non-empty strings, shape (edges here,): ``from_edges(*pairs.T)``.
-            dst: as ``src``.
+            dst: as ``src``; None: ``src`` has pairs of vertices, shape (edges here, 2).
             weights: real numbers, shape (edges here,), on all ranks that have edges; None: every edge weighs 1.
             n: vertices, with ids 0 .. n-1; None: 0 .. the largest id. Not for strings.
             directed: False: each edge goes both ways.
@@ -113,6 +113,8 @@ class Constructors:
         options = LoadOptions(keep_loops=keep_loops, keep_parallel=keep_parallel, sparse_ids=sparse_ids, merge=merge)
         with comm.together():
             columns, rules = named_columns(keep)
+            if src is not None and dst is None:
+                src, dst = ends_of(src, "src without dst")
         raw = edges_of(src, dst, weights, vertices, n=n, directed=directed, sparse_ids=sparse_ids, comm=comm)
         raw.attributes = kept_columns(columns, rules, raw.src.size, comm)
         return cls._of_listed(raw, comm, options, policy, device)

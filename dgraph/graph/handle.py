@@ -85,7 +85,12 @@ class Graph(Constructors, GraphForms, GraphPaths):
     partitions = SharedAttribute()
     """Policy → :class:`Partitioned` of this rank, once a run has needed it."""
 
-    def __init__(self, block: EdgeBlock, comm: Comm):
+    def __init__(self, block: EdgeBlock | None = None, comm: Comm | None = None, **options: Any):
+        if block is None or comm is None or options:
+            raise UsageError(
+                "Graph(…) makes no graph; there are Graph.load(path), Graph.from_pandas(frame, source, target), "
+                "Graph.from_edges(sources, targets), Graph.from_networkx(G), each with directed=False for undirected"
+            )
         self.comm = comm
         self._begin(block, None)
         self._rows = block

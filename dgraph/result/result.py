@@ -20,6 +20,7 @@ from dgraph._support.threads import copied
 from dgraph.comm import Comm, collective
 from dgraph.errors import FORMER_COLUMNS, UsageError
 from dgraph.graph.names import decode_names, exchange_bytes
+from dgraph.peer_names import hint
 from dgraph.result import arrow_tables, notebook
 from dgraph.result.columns import UNREACHED, Columns, rows_at
 from dgraph.result.edge_values import EdgeValues
@@ -96,12 +97,18 @@ class Result(ResultTables):
         """Make the report, the only attribute that may be missing."""
         if name != "report" or "_report" not in self.__dict__:
             column = FORMER_COLUMNS.get(name, name)
-            hint = f"; read columns[{column!r}]" if column in self.__dict__.get("columns", ()) else ""
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
+            there = column in self.__dict__.get("columns", ())
+            mend = f"; read columns[{column!r}]" if there else hint(name, "result")
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{mend}")
         with _reading:
             if "report" not in self.__dict__:
                 object.__setattr__(self, "report", self.__dict__.pop("_report")())
         return self.__dict__["report"]
+
+    __iter__ = None
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.columns[name]
 
     def __repr__(self) -> str:
         return notebook.text(self)

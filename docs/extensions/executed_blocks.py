@@ -13,8 +13,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-from sphinx.util import logging
-
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
 SECONDS = 60
 """Limit of a shell block."""
@@ -49,6 +47,8 @@ def executed(page, text):
         try:
             printed = run(hit[2], namespace)
         except Exception as failure:
+            from sphinx.util import logging  # not at the top: tests execute blocks without Sphinx
+
             logging.getLogger(__name__).warning("a block fails: %r", failure, location=page)
             return hit[0]
         return f"{hit[0]}\n```text\n{printed.rstrip()}\n```\n" if printed.strip() else hit[0]

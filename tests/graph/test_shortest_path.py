@@ -1,5 +1,7 @@
 """Path between two vertices: on any number of ranks the one of smallest predecessors, by an oracle of its own."""
 
+from itertools import pairwise
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -61,8 +63,13 @@ def test_paths_are_those_of_smallest_predecessors(directed, seed):
     graph = spread(G)
     ends = 3 * draw.integers(0, n, (30 // FEWER, 2))
     for source, target in ends.tolist():
-        assert graph.shortest_path(source, target) == smallest_path(G, source, target)
+        path = smallest_path(G, source, target)
+        assert graph.shortest_path(source, target) == path
+        assert graph.shortest_path_length(source, target) == (len(path) - 1 if path else np.inf)
     source, target = ends[0].tolist()
+    path = smallest_path(G, source, target, "weight")
+    weights = sum(G[u][v]["weight"] for u, v in pairwise(path)) if path else np.inf
+    assert graph.shortest_path_length(source, target, weighted=True) == weights
     assert graph.shortest_path(source, target, weighted=True) == smallest_path(G, source, target, "weight")
 
 

@@ -131,3 +131,14 @@ def test_a_job_is_removed(client, rome):
     for call in (job.refresh, lambda: client.job(job.id), job.drop):
         with pytest.raises(UsageError, match=job.id):
             call()
+
+
+def test_a_graph_of_a_service_has_sizes_and_paths_and_names_what_a_local_one_has(rome):
+    assert len(rome) == rome.n
+    path = rome.shortest_path(1, 900)
+    assert path == dgraph.Graph.load("rome99.gr").shortest_path(1, 900)
+    for name, words in (
+        ("filter_edges", "a local Graph has it"), ("nodes", r"graph\.vertices\(\)"), ("no_such", "'no_such'$")
+    ):  # fmt: skip
+        with pytest.raises(AttributeError, match=words):
+            getattr(rome, name)

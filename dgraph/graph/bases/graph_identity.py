@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,9 +11,19 @@ from dgraph.graph.bases.shared_attribute import SharedAttribute
 from dgraph.graph.block import EdgeBlock, GraphFacts, LoadFacts
 from dgraph.graph.build.fingerprint import block_sum, local_sum, text
 from dgraph.graph.ids import VertexIds
+from dgraph.peer_names import hint
 
 
-class GraphIdentity:
+class _Named(type):
+    """Class whose missing attributes are answered with what has their place."""
+
+    if not TYPE_CHECKING:  # a checker knows the attributes
+
+        def __getattr__(cls, name: str) -> Any:
+            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}{hint(name)}")
+
+
+class GraphIdentity(metaclass=_Named):
     """Size, findings, ids and fingerprint of a :class:`~dgraph.Graph`."""
 
     comm: Comm
@@ -22,6 +32,11 @@ class GraphIdentity:
     _rows: Any
     _fingerprint = SharedAttribute()
     _arc_sum = SharedAttribute()
+
+    if not TYPE_CHECKING:  # a checker knows the attributes
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint(name)}")
 
     @property
     def block(self) -> EdgeBlock:
@@ -47,6 +62,21 @@ class GraphIdentity:
     def directed(self) -> bool:
         """True if an edge goes one way."""
         return self._known.directed
+
+    def __len__(self) -> int:
+        return self.n
+
+    def number_of_nodes(self) -> int:
+        """Return :attr:`n`, as in NetworkX and cuGraph."""
+        return self.n
+
+    def number_of_edges(self) -> int:
+        """Return :attr:`m`, as in NetworkX and cuGraph."""
+        return self.m
+
+    def is_directed(self) -> bool:
+        """Return :attr:`directed`, as in NetworkX, cuGraph and igraph."""
+        return self.directed
 
     @property
     def weight_type(self) -> np.dtype | None:

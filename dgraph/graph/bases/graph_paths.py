@@ -1,8 +1,11 @@
-"""Path between two vertices of a graph."""
+"""Paths between two vertices, and neighbours of one."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+import numpy as np
 
 from dgraph._support.arguments import flag, vertex
 from dgraph.comm import collective
@@ -13,7 +16,7 @@ from dgraph.graph.pair_search import path_between
 
 
 class GraphPaths(GraphSubgraphs):
-    """Path between two vertices of a :class:`~dgraph.Graph`."""
+    """Paths and neighbours of a :class:`~dgraph.Graph`."""
 
     built_on: Any
     partition: Any
@@ -37,16 +40,66 @@ class GraphPaths(GraphSubgraphs):
         Raises:
             UsageError: a vertex that the graph does not have, or weights < 0.
         """
-        with self.comm.together():
-            weighted = flag("weighted", weighted)
-            first, last = vertex("source", source), vertex("target", target)
+        weighted, first, last = self._ends(source, target, weighted)
         if weighted or self.comm.size > 1 or self.built_on is not None or not self.ids.ascending:
             return solved(self, "sssp" if weighted else "bfs", source=first, target=last).path(last)
-        block, names = self.block, self.ids.names
+        return self._called(self.ids.to_original(self._searched(first, last), self.comm)).tolist()
+
+    @collective
+    def shortest_path_length(self, source: int | str, target: int | str, weighted: bool = False) -> float:
+        """Return the length of :meth:`shortest_path`: its edges, or the sum of its weights; infinite without a path.
+
+        Args:
+            source: as of :meth:`shortest_path`.
+            target: as of :meth:`shortest_path`.
+            weighted: as of :meth:`shortest_path`.
+
+        Raises:
+            UsageError: as of :meth:`shortest_path`.
+        """
+        weighted, first, last = self._ends(source, target, weighted)
+        if weighted or self.comm.size > 1 or self.built_on is not None:
+            name = "sssp" if weighted else "bfs"
+            search = solved(self, name, source=first, target=last, return_predecessors=False)
+            length = search.summary["target_distance"]
+        else:
+            length = len(self._searched(first, last)) - 1
+        return math.inf if length is None or (length < 0 and not weighted) else length
+
+    @collective
+    def neighbors(self, vertex: int | str) -> np.ndarray:
+        """Return the vertices that an edge leads to from a vertex, ascending by id, on every rank; collective.
+
+        Args:
+            vertex: original id or name.
+
+        Returns:
+            Original ids, int64, or names, str (dtype object), each once.
+
+        Raises:
+            UsageError: a vertex that the graph does not have.
+        """
+        block = self.block
+        row = int(gids_of("vertex", vertex_array("vertex", [vertex]), block, self.comm)[0]) - block.first
+        here = 0 <= row < block.rows
+        targets = block.targets[block.offsets[row] : block.offsets[row + 1]] if here else np.zeros(0, np.int64)
+        gids = np.concatenate(self.comm.allgatherv(np.unique(targets).astype(np.int64)))
+        return self._called(np.sort(self.ids.to_original(gids, self.comm)))
+
+    def _ends(self, source: int | str, target: int | str, weighted: bool) -> tuple[bool, Any, Any]:
+        with self.comm.together():
+            return flag("weighted", weighted), vertex("source", source), vertex("target", target)
+
+    def _searched(self, first: int | str, last: int | str) -> np.ndarray:
+        """Return the gids of a path on one rank."""
+        block = self.block
         ends = [gids_of(what, vertex_array(what, [v]), block, self.comm)[0] for what, v in
                 (("source", first), ("target", last))]  # fmt: skip
         rows = block.offsets, block.targets
         incoming = self.partition().local.incoming if block.directed else None
         in_rows = rows if incoming is None else (incoming.offsets, incoming.neighbours)
-        numbers = block.ids.to_original(path_between(*rows, *in_rows, *ends), self.comm)
-        return (numbers if names is None else names.of(numbers, self.comm)).tolist()
+        return path_between(*rows, *in_rows, *ends)
+
+    def _called(self, numbers: np.ndarray) -> np.ndarray:
+        """Return vertices as users call them, by original id or name; collective."""
+        return numbers if self.ids.names is None else self.ids.names.of(numbers, self.comm)

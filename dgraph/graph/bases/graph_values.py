@@ -120,6 +120,9 @@ class GraphValues(GraphIdentity):
             )
         return gids_if_there("vertices", array, self.block, self.comm) >= 0
 
+    def __contains__(self, vertex: int | str) -> bool:
+        return bool(self.has([vertex])[0])
+
     @collective
     def to_arrow(self, root: int | None = 0) -> Any:
         """Return the edges as a ``pyarrow.Table``: source, target, weight if they have weights, attributes; collective.

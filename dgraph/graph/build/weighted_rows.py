@@ -42,7 +42,7 @@ def _weights_of(attributes: Attributes, name: str, comm: Comm) -> np.ndarray:
     if not attributes:
         raise UsageError(
             f"weight = {name!r}: the graph keeps no columns with its edges, so none has this name; make it with "
-            f"keep=[{name!r}]"
+            f"keep=[{name!r}]; a run without weight= takes the graph's own weights"
         )
     if name not in attributes:
         refused = unknown("attribute of the edges (keep= of the load keeps columns)", name, attributes)

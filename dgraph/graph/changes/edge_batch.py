@@ -10,8 +10,8 @@ import numpy as np
 from dgraph._support.arguments import refused
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError, UsageError
-from dgraph.graph.build.array_input import host_array
 from dgraph.graph.build.collective_checks import unify_weights
+from dgraph.graph.inputs.edge_arrays import ends_of
 from dgraph.graph.inputs.edge_tables import is_table, table_columns
 from dgraph.graph.inputs.vertex_columns import VertexColumn, vertex_column
 from dgraph.graph.inputs.weight_values import weight_values
@@ -124,14 +124,5 @@ def _columns(what: str, edges: Any, weights: Any) -> tuple[list[VertexColumn], n
         weights = table.weights if weights is None else weights
         columns = [vertex_column(end, f"{what}: {title}") for end, title in zip(table[:2], table.titles, strict=False)]
     else:
-        pairs = host_array(edges, what)
-        if pairs.ndim == 2 and pairs.dtype.kind == "U" and isinstance(edges, (list, tuple)):
-            pairs = np.array([list(pair) for pair in edges], object)  # NumPy makes text of the integers among names
-        if not pairs.size:
-            pairs = np.zeros((0, 2), np.int64)
-        if pairs.ndim != 2 or pairs.shape[1] != 2:
-            raise UsageError(
-                f"{what} has shape {pairs.shape}; give pairs of source and target, shape (k, 2), or a table"
-            )
-        columns, name = [vertex_column(np.ascontiguousarray(end), what) for end in pairs.T], "weights"
+        columns, name = [vertex_column(np.ascontiguousarray(end), what) for end in ends_of(edges, what)], "weights"
     return columns, weight_values(weights, name)[0]

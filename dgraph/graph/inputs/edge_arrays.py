@@ -10,7 +10,7 @@ from dgraph._support.arguments import flag, integer
 from dgraph.comm.base import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.block import LoadFacts
-from dgraph.graph.build.array_input import check_range
+from dgraph.graph.build.array_input import check_range, host_array
 from dgraph.graph.build.clean import RawEdges
 from dgraph.graph.build.collective_checks import count_vertices, refuse_too_many, unify_weights
 from dgraph.graph.inputs.vertex_columns import VertexColumn, vertex_column
@@ -20,6 +20,26 @@ from dgraph.graph.named_ids import NamedIds
 from dgraph.graph.names import number_names
 
 NAMES = ("src", "dst", "weights", "vertices")
+
+
+def ends_of(edges: Any, what: str) -> np.ndarray:
+    """Return sources and targets of pairs of vertices, shape (2, k).
+
+    Args:
+        edges: array or list of shape (k, 2).
+        what: name of the argument, for messages.
+
+    Raises:
+        UsageError: another shape.
+    """
+    pairs = host_array(edges, what)
+    if pairs.ndim == 2 and pairs.dtype.kind == "U" and isinstance(edges, (list, tuple)):
+        pairs = np.array([list(pair) for pair in edges], object)  # NumPy makes text of the integers among names
+    if not pairs.size:
+        pairs = np.zeros((0, 2), np.int64)
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise UsageError(f"{what} has shape {pairs.shape}; give pairs of source and target, shape (k, 2), or a table")
+    return pairs.T
 
 
 def edges_of(

@@ -12,6 +12,7 @@ import numpy as np
 
 from dgraph._support.callers import users_frame
 from dgraph.errors import ConvergenceWarning, OutputError, UsageError
+from dgraph.peer_names import hint
 from dgraph.service.client.http_link import Link, place
 from dgraph.service.client.remote_job import RemoteJob
 
@@ -223,6 +224,10 @@ class RemoteGraph:
             body["weighted"] = weighted
         return self._link.call("POST", place("graphs", self.name, "path"), body)["vertices"]
 
+    def shortest_path(self, source: int | str, target: int | str, weighted: bool = False) -> list:
+        """Return :meth:`path` as ``Graph.shortest_path`` does: of fewest edges unless ``weighted``."""
+        return self.path(source, target, weighted=weighted)
+
     def with_edges(self, add: Any = None, remove: Any = None, *, weights: Any = None) -> RemoteGraph:
         """Make a version with edges added and removed, and return it; earlier versions stay as they are.
 
@@ -246,6 +251,18 @@ class RemoteGraph:
     def drop(self) -> None:
         """Remove the graph from the service, with all its versions."""
         self._link.call("DELETE", place("graphs", self.name))
+
+    def __len__(self) -> int:
+        return self.n
+
+    if not TYPE_CHECKING:  # a checker knows the attributes
+
+        def __getattr__(self, name: str) -> Any:
+            from dgraph.graph.handle import Graph  # not at the top: a client needs no graphs
+
+            local = name in dir(Graph) and not name.startswith("_")
+            mend = "; a local Graph has it, and what it makes can be sent: service.put(name, table)" if local else ""
+            raise AttributeError(f"'RemoteGraph' object has no attribute {name!r}{mend or hint(name)}")
 
     def _figure(self, name: str) -> Any:
         facts = self.facts

@@ -1,0 +1,106 @@
+"""Names that users of other libraries try first: each works, or the error names what there is, which exists."""
+
+import re
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import dgraph
+from dgraph.algorithms import ALGORITHMS
+from dgraph.comm import world
+from dgraph.errors import OTHER_PARAMETERS, UsageError
+from dgraph.graph.load_options import NAMES
+from dgraph.peer_names import expressions
+
+EXPRESSIONS = {kind: expressions(kind) for kind in ("graph", "result")}
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return dgraph.Graph.from_edges([("ann", "bob"), ("ann", "cat"), ("bob", "cat")])
+
+
+@pytest.mark.parametrize("kind", EXPRESSIONS)
+def test_what_a_message_names_exists_and_what_it_answers_does_not(graph, kind):
+    result = dgraph.Result("cc", {"vertex": np.arange(3), "labels": np.zeros(3, np.int64)}, world())
+    owners = {"graph": (dgraph, dgraph.Graph, graph), "result": (result,)}[kind]
+    places = {"dgraph": dgraph, "graph": graph, "result": result}
+    assert len(EXPRESSIONS[kind]) > 30
+    for name, expression in EXPRESSIONS[kind].items():
+        answers = [owner for owner in owners if name not in dir(owner)]
+        assert answers, f"{name} is there: take it out of peer_names.json"
+        for owner in answers:
+            with pytest.raises(AttributeError, match=re.escape(expression)):
+                getattr(owner, name)
+        for path in re.findall(r"\b(?:dgraph|graph|result)(?:\.\w+)+", expression):
+            place, *attributes = path.split(".")
+            there = places[place]
+            for attribute in attributes:
+                if attribute in ("load", *vars(dgraph.Graph)) or hasattr(there, attribute):
+                    there = getattr(there, attribute)
+                    if place != "dgraph":
+                        break
+                else:
+                    pytest.fail(f"{name}: {expression} names {attribute}, which does not exist")
+
+
+def test_algorithms_are_functions_of_a_graph(graph):
+    for name in ("pagerank", "louvain", "connected_components"):
+        with pytest.raises(AttributeError, match=rf"there is dgraph.{name}\(graph\)"):
+            getattr(graph, name)
+    assert not hasattr(graph, "no_such_thing")
+    assert not hasattr(graph, "__array__")
+
+
+def test_parameters_have_one_name_here():
+    names = {name for algorithm in ALGORITHMS.values() for name in algorithm.parameters} | {*NAMES, "weight"}
+    assert set(OTHER_PARAMETERS.values()) <= names
+    for call, name in (
+        (lambda: dgraph.pagerank("path:4", damping=0.9), "alpha"),
+        (lambda: dgraph.louvain("path:4", seed=3), "random_state"),
+        (lambda: dgraph.bfs("path:4", root=1), "source"),
+    ):
+        with pytest.raises(UsageError, match=f"it is called '{name}'"):
+            call()
+    with pytest.raises(UsageError, match="it is called 'target'"):
+        dgraph.Graph.from_pandas(None, destination="b")
+
+
+def test_a_graph_is_made_by_class_methods():
+    for arguments in ((), ("edges.csv",), ([(0, 1)],)):
+        with pytest.raises(UsageError, match=r"Graph\.from_pandas"):
+            dgraph.Graph(*arguments)
+    with pytest.raises(UsageError, match=r"Graph\.from_pandas"):
+        dgraph.Graph(directed=True)
+
+
+def test_columns_of_a_result_by_name(graph):
+    result = dgraph.degrees(graph)
+    np.testing.assert_array_equal(result["out_degree"], result.columns["out_degree"])
+    with pytest.raises(UsageError, match="unknown column"):
+        result["scores"]
+    with pytest.raises(TypeError, match="not iterable"):
+        list(result)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("directed", [False, True])
+def test_sizes_members_and_neighbours(directed):
+    draw = np.random.default_rng(8)
+    G = nx.gnm_random_graph(40, 90, 4, directed=directed)
+    ranks, rank = world().size, world().rank
+    for called in (int, "v{:02}".format):
+        pairs = np.array([(called(u), called(v)) for u, v in G.edges])[rank::ranks]
+        graph = dgraph.Graph.from_edges(pairs, directed=directed, vertices=[called(v) for v in G][rank::ranks])
+        assert (len(graph), graph.number_of_nodes(), graph.number_of_edges()) == (40, 40, 90)
+        assert graph.is_directed() is directed
+        for v in draw.integers(0, 40, 6).tolist():
+            assert graph.neighbors(called(v)).tolist() == sorted(map(called, G.neighbors(v)))
+            assert called(v) in graph
+        assert called(99) not in graph
+
+
+def test_pairs_have_two_columns():
+    with pytest.raises(UsageError, match=r"src without dst has shape \(1, 3\)"):
+        dgraph.Graph.from_edges([(0, 1, 5)])
