@@ -23,11 +23,13 @@ from dgraph.cli.arguments import HelpRequested
 from dgraph.cli.commands import task_of
 from dgraph.comm import SerialComm
 from dgraph.errors import UsageError
+from dgraph.graph.build.local_graph import build
 from dgraph.graph.load_options import NAMES, LoadOptions
 from dgraph.graph.stored_graph import Graph
 from dgraph.report import write
 from dgraph.tools.estimate import Shape, estimate, machines, shape_of
 from dgraph.tools.estimate.against import against
+from partitioning import plan as partition
 
 NEEDS = {name: {"source": 0} if algorithm.needs_source else {} for name, algorithm in ALGORITHMS.items()}
 
@@ -116,6 +118,25 @@ def test_what_a_machine_holds_is_read_off_the_machine(name):
     for needs in work.needs:
         assert needs.master >= needs.fields
         assert needs.mirror >= needs.fields
+
+
+@pytest.mark.parametrize("spec", ["rmat:13", "rmat:13,symmetric"])
+def test_bytes_of_a_machine_that_pulls_are_planned(spec):
+    """Each array once: bitmaps and hints of pulls, too, which machines of tiny graphs do without."""
+    graph = Graph.load(spec, comm=SerialComm())
+    words = {"source": 0, "return_predecessors": False}
+    work = machines.needs("bfs", Shape(graph.n, graph.m, graph.directed), words, "auto")
+    (needs,), ((traced, direction),) = work.needs, work.programs
+    local = build(graph.block, partition("oec", graph.block, 1, graph.comm), graph.comm)
+    machine = InterpretedMachine(traced, local, Team(CpuBackend(None, 1).threads), direction)
+    assert machine.arrays.hints.size == graph.n
+    size = (
+        machine.bytes
+        - machine.arrays.flag_words.nbytes
+        + machine.words.nbytes
+        + sum(values.nbytes for values in machine.state.values())
+    )
+    assert needs.machine(graph.n, 0) == pytest.approx(size, rel=0.01)
 
 
 def test_more_ranks_need_less_each_and_policies_differ():

@@ -17,9 +17,9 @@ from dgraph.algorithms import ALGORITHMS, Algorithm
 from dgraph.backend import backend, wire
 from dgraph.backend.cpu.round.interpreted import InterpretedMachine
 from dgraph.backend.cpu.round.machine import may_pull
-from dgraph.backend.cpu.threads.team import Team
+from dgraph.backend.cpu.threads.team import Team, team_of
 from dgraph.backend.interface import Backend, Machine
-from dgraph.backend.kernel_register import SOLVERS, Solver
+from dgraph.backend.kernel_register import SOLVERS, Solver, kernel_of
 from dgraph.backend.row_solver import RowSolver
 from dgraph.comm import SerialComm
 from dgraph.engine.rounds.context import Context
@@ -180,8 +180,8 @@ def _measured(engine: Backend, traced: Traced, direction: str, shape: Shape) -> 
     def size(masters: int, mirrors: int) -> int:
         local = _empty_graph(masters, mirrors, shape)
         shared = {id(array) for array in _arrays(vars(local))}
-        machine = engine.machine(_on_host(traced), local, direction)
-        return sum(array.nbytes for array in _arrays(vars(machine)) if id(array) not in shared)
+        machine = _machine(engine, _on_host(traced), local, direction)
+        return sum({id(array): array.nbytes for array in _arrays(vars(machine)) if id(array) not in shared}.values())
 
     none, some, more = size(UNIT, 1), size(2 * UNIT, 1), size(UNIT, UNIT + 1)
     master, mirror = (some - none) / UNIT, (more - none) / UNIT
@@ -194,6 +194,13 @@ def _measured(engine: Backend, traced: Traced, direction: str, shape: Shape) -> 
         widths=(*(field.itemsize for field in fields), 1),
         pulls=may_pull(traced, direction),
     )
+
+
+def _machine(engine: Backend, traced: Traced, local: LocalGraph, direction: str) -> Machine:
+    """Return the machine of a graph too large for array rounds, which never pull."""
+    if kernel_of(traced.program.kernel).load("cpu") is not None:
+        return engine.machine(traced, local, direction)
+    return InterpretedMachine(traced, local, team_of(engine.threads), direction)
 
 
 def _empty_graph(masters: int, mirrors: int, shape: Shape) -> LocalGraph:
