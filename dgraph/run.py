@@ -112,7 +112,8 @@ def run(
                 manager.end()
         outcome = Outcome.of(named, work, answer, ctx, start)
         if certified is not None:
-            _validate(work, certified, outcome, ctx)
+            with comm.watchdog.watching(run_options.watchdog):
+                _validate(work, certified, outcome, ctx)
         result = outcome.result(version, lazily, attributes)
     if not result.converged and comm.rank == 0:
         advice = "allow more rounds, or a larger tolerance" if "tol" in work.parameters else "allow more rounds"

@@ -270,8 +270,8 @@ def _add_device(group: Any) -> None:
     group.add_argument(
         "--watchdog",
         metavar="SECONDS",
-        help="end the job with exit code 124, naming the rank, if a rank waits that long for another one while rounds "
-        f"run (default {LIMIT:g}; {OFF}: no limit)",
+        help="end the job with exit code 124, naming the rank, if a rank waits that long for another one in rounds, "
+        f"validation or output (default {LIMIT:g}; {OFF}: no limit)",
     )
 
 

@@ -120,7 +120,7 @@ def _run(
         if request.output:
             path = name_of(request.output, source, several)
             progress.phase("output", str(path))
-            with record("output"):
+            with record("output"), result.comm.watchdog.watching(options_of(flat).watchdog):
                 result.save(path, attributes=request.attributes is not None)
         if request.top is not None:
             _find_largest(request.top, request.attributes is not None, result, record)

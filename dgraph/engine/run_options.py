@@ -26,8 +26,8 @@ class Options:
         record: additional records of the run, with commas between them: "residual" (of each round, by algorithms that
             iterate to a tolerance: each round then returns to the host); and of GPUs "load" (edges by thread), "time"
             (seconds by kernel), "ranges" (names of rounds for a profiler).
-        watchdog: seconds that a rank waits for another one while rounds run. Then the rank prints which one it waits
-            for, and the job ends with exit code 124. "off", 0 or None: ranks wait without a limit.
+        watchdog: seconds that a rank waits for another one in rounds and validation. Then the rank prints which one it
+            waits for, and the job ends with exit code 124. "off", 0 or None: ranks wait without a limit.
 
     Raises:
         UsageError: a value that a field cannot have.

@@ -169,6 +169,6 @@ def decoded_chunks(words: np.ndarray) -> Iterator[tuple[int, list[str]]]:
 
 
 def exchange_bytes(parts: list[np.ndarray], dtype: np.dtype, comm: Comm) -> list[np.ndarray]:
-    """Exchange arrays of bytes of one dtype: ``parts[r]`` goes to rank r; return the received ones; collective."""
+    """Exchange arrays of one dtype, such as names: ``parts[r]`` goes to rank r; return the received; collective."""
     raw = [np.ascontiguousarray(part).view(np.uint8) if part.size else np.empty(0, np.uint8) for part in parts]
     return [part.view(dtype) for part in comm.alltoallv(raw)]

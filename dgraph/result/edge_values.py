@@ -13,8 +13,8 @@ from dgraph._support.arguments import root_rank
 from dgraph.comm import Comm, collective
 from dgraph.graph.names import Names, decode_names
 from dgraph.result.arrow_tables import pandas_frame
-from dgraph.result.files.sample_sort import SampleSort
-from dgraph.result.files.save import save_in_order
+from dgraph.result.files.file_rows import FileRows
+from dgraph.result.files.save import save
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,10 +56,11 @@ class EdgeValues:
         """
         source, target = ends.min(axis=1), ends.max(axis=1)
         order = np.argsort(source, kind="stable")
-        rows = SampleSort(source[order], comm)
-        target, values = (rows.column(column[order]) for column in (target, values))
-        order = np.lexsort((target, rows.vertex))
-        return cls(rows.vertex[order], target[order], values[order], name, comm, **more)
+        columns = {"source": source[order], "target": target[order], "values": values[order]}
+        ((_, rows),) = FileRows(columns, comm, columns["source"], once=True).pieces()
+        source, target, values = rows.values()
+        order = np.lexsort((target, source))
+        return cls(source[order], target[order], values[order], name, comm, **more)
 
     def __repr__(self) -> str:
         return f"<{self.name} of {len(self.values):,} edges on this rank>"
@@ -118,4 +119,4 @@ class EdgeValues:
         if self.names is not None:
             ends = self.names.words(self.source, self.comm), self.names.words(self.target, self.comm)
         columns = {"source": ends[0], "target": ends[1], self.name: self.values}
-        save_in_order(path, columns, self.comm, self.threads)
+        save(path, columns, self.comm, threads=self.threads)

@@ -24,7 +24,7 @@ from dgraph.peer_names import hint
 from dgraph.result import arrow_tables, notebook
 from dgraph.result.columns import UNREACHED, Columns, rows_at
 from dgraph.result.edge_values import EdgeValues
-from dgraph.result.files import save, save_in_order
+from dgraph.result.files import save
 from dgraph.result.files.matrix_file import SUFFIXES
 from dgraph.result.largest_rows import descending, largest_rows
 from dgraph.result.matrix import DistanceMatrix
@@ -276,7 +276,8 @@ class Result(ResultTables):
         ordered = {}
         order: np.ndarray | slice = slice(None)
         for name, values in self._here().items():
-            whole = np.concatenate(self._exchange([values if r == root else values[:0] for r in self._ranks]))
+            parts = [values if rank == root else values[:0] for rank in range(self.comm.size)]
+            whole = np.concatenate(exchange_bytes(parts, values.dtype, self.comm))
             if name == "vertex":
                 order = slice(None) if np.all(whole[1:] > whole[:-1]) else np.argsort(whole, kind="stable")
             ordered[name] = whole[order]
@@ -349,8 +350,10 @@ class Result(ResultTables):
             self.walks.save(path)
             return
         names = [self._column(column)] if column is not None or spelt.endswith(".txt") else list(self.columns)
-        chosen = {name: self._numbers[name] for name in ["vertex", *names]}
-        save(path, chosen, self.comm, INFINITY.get(self.algorithm, b""), self._with_names, self.nullable, self.threads)
+        rows, ids = self._here(), self._numbers["vertex"]
+        chosen = {name: rows[name] for name in ["vertex", *names]}
+        infinity = INFINITY.get(self.algorithm, b"")
+        save(path, chosen, self.comm, ids, infinity=infinity, nullable=self.nullable, threads=self.threads)
 
     def _save_joined(self, path: str, column: str | None) -> None:
         """Write the rows with the columns of the graph's vertices, from rank 0; collective."""
@@ -367,7 +370,8 @@ class Result(ResultTables):
         joined = self.attributes.gathered(0)
         floats = {key: np.nan for key, values in joined.items() if values.dtype.kind == "f"}
         described = self.nullable if isinstance(self.nullable, Mapping) else dict.fromkeys(self.nullable)
-        save_in_order(path, self._joined(chosen, joined), self.comm, self.threads, {**described, **floats})
+        nullable = {**described, **floats}
+        save(path, self._joined(chosen, joined), self.comm, nullable=nullable, threads=self.threads)
 
     @property
     def _numbers(self) -> Mapping[str, np.ndarray]:
@@ -381,17 +385,6 @@ class Result(ResultTables):
     def _with_names(self, columns: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
         """Return the columns with names as bytes in place of numbers of vertices; collective."""
         return columns if self.named is None else self.named.with_names(columns, self.comm)
-
-    def _exchange(self, parts: list[np.ndarray]) -> list[np.ndarray]:
-        return (
-            exchange_bytes(parts, parts[0].dtype, self.comm)
-            if parts[0].dtype.kind == "S"
-            else self.comm.alltoallv(parts)
-        )
-
-    @property
-    def _ranks(self) -> range:
-        return range(self.comm.size)
 
     def _column(self, name: str | None) -> str:
         values = [key for key in self.columns if key != "vertex"]

@@ -14,7 +14,7 @@ from dgraph._support.arguments import root_rank
 from dgraph.comm import Comm, collective
 from dgraph.graph.names import Names
 from dgraph.result.files.csv_text import lines
-from dgraph.result.files.save import save_in_order, save_lines
+from dgraph.result.files.save import save, save_lines
 
 LINES = 1 << 14
 """Walks that are written as text at a time."""
@@ -105,7 +105,7 @@ class Walks:
         if self.weights is not None:
             before = np.column_stack([np.full(len(rows), np.nan), self.weights])
             columns["weight"] = before[walk, step]
-        save_in_order(path, columns, self.comm)
+        save(path, columns, self.comm)
 
 
 def _lines(words: np.ndarray, there: np.ndarray) -> list[bytes]:

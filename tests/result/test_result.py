@@ -2,6 +2,7 @@
 
 import errno
 import os
+import tracemalloc
 import zipfile
 import zlib
 from dataclasses import replace
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from dgraph._support import threads as support_threads
 from dgraph.comm import SerialComm, world
 from dgraph.errors import OutputError, UsageError
-from dgraph.result.files import npz, sample_sort, vertex_text
+from dgraph.result.files import file_rows, npz, parquet_groups, table_file, vertex_text
 from dgraph.result.result import UNREACHED, Result
 from partitioning.arrays.crc32 import crc32_combine
 
@@ -117,14 +118,26 @@ def test_fewer_rows_than_ranks(comm, folder, suffix, rows):
 
 
 @pytest.mark.mpi
-def test_ranges_are_even_and_chunks_invisible(comm, monkeypatch):
-    monkeypatch.setattr(sample_sort, "CHUNK", 100)
+@pytest.mark.parametrize("owner", OWNERS.values(), ids=OWNERS)
+@pytest.mark.parametrize(("begin", "end"), [(0, None), (0, 0), (777, 778), (2_500, 15_000), (19_990, 30_000)])
+def test_pieces_are_even_and_in_order(comm, monkeypatch, owner, begin, end):
+    """Each row comes once, to one rank; a part is at most an eighth above the mean."""
+    monkeypatch.setattr(file_rows, "PART", 100)
     columns = whole(20000)
-    order = sample_sort.SampleSort(scattered(comm, columns).columns["vertex"], comm)
-    np.testing.assert_array_equal(order.vertex, columns["vertex"][order.first : order.first + order.vertex.size])
-    assert order.total == 20000
-    assert comm.largest(order.vertex.size) <= 1.1 * 20000 / comm.size
-    assert comm.total(order.vertex.size) == 20000
+    here = scattered(comm, columns, owner=owner).columns
+    rows = file_rows.FileRows(here, comm, here["vertex"])
+    for_rank = [(first, piece) for first, piece in rows.pieces(begin, end)]
+    for first, piece in for_rank:
+        first = max(first, begin)
+        for name, values in piece.items():
+            np.testing.assert_array_equal(values, columns[name][first : first + values.size])
+    sizes = [piece["vertex"].size for _, piece in for_rank]
+    assert rows.total == 20000
+    assert comm.total(sum(sizes)) == len(range(20000)[begin:end])
+    if comm.size > 1:
+        assert comm.largest(max(sizes)) <= 1.125 * 100 + 1
+    else:
+        assert for_rank[0][1]["vertex"].base is not None, "one rank copied its rows"
 
 
 @pytest.mark.mpi
@@ -137,6 +150,73 @@ def test_a_full_disk_leaves_nothing(comm, folder, monkeypatch, suffix):
     comm.barrier()
     if comm.rank == comm.size - 1:
         monkeypatch.setattr(os, "pwrite", full)
+    with pytest.raises(OutputError, match="No space left on device"):
+        scattered(comm, whole()).save(folder / f"out.{suffix}")
+    comm.barrier()
+    assert os.listdir(folder) == [f"out.{suffix}"]
+    assert (folder / f"out.{suffix}").read_text() == "the old result"
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("suffix", ["txt", "csv", "npz", "parquet", "arrow"])
+def test_a_rank_holds_a_piece_of_other_ranks_rows(comm, folder, monkeypatch, suffix):
+    """Beside its own rows a rank needs less than its share of one column, whatever the number of columns."""
+    if suffix in ("parquet", "arrow"):
+        pytest.importorskip("pyarrow")
+    for module, name, rows in ((file_rows, "PART", 4096), (save, "ROWS", 1024), (save, "PIECE", 1 << 15)):
+        monkeypatch.setattr(module, name, rows)
+    monkeypatch.setattr(table_file, "ROWS", 8192)
+    monkeypatch.setattr(parquet_groups, "ROWS", 8192)
+    result = scattered(comm, whole(300_000))
+    scattered(comm, whole()).save(folder / f"first.{suffix}")  # imports
+    tracemalloc.start()
+    try:
+        result.save(folder / f"out.{suffix}")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 300_000 * 8 / comm.size + 400_000
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_tables_are_equal_at_every_number_of_ranks(comm, folder, monkeypatch, suffix):
+    """The bytes are those of one rank that has all rows; batches cross pieces."""
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr(file_rows, "PART", 300)
+    monkeypatch.setattr(table_file, "ROWS", 1000)
+    monkeypatch.setattr(parquet_groups, "ROWS", 500)
+    for rows in (0, 1, 999, 1000, 1001, 5000):
+        columns = whole(rows)
+        scattered(comm, columns).save(folder / f"out.{suffix}")
+        if comm.rank == 0:
+            scattered(SerialComm(), columns).save(folder / f"alone.{suffix}")
+            assert (folder / f"out.{suffix}").read_bytes() == (folder / f"alone.{suffix}").read_bytes()
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("suffix", ["txt", "csv", "npz", "parquet", "arrow"])
+def test_an_error_after_some_pieces_leaves_nothing(comm, folder, monkeypatch, suffix):
+    """The third piece cannot be written, by the last rank or by the writer of tables."""
+    table = suffix in ("parquet", "arrow")
+    if table:
+        pytest.importorskip("pyarrow")
+    monkeypatch.setattr(file_rows, "PART", 300)
+    monkeypatch.setattr(save, "ROWS", 300)
+    monkeypatch.setattr(table_file, "ROWS", 500)
+    module, name = (table_file, "arrow_table") if table else (os, "pwrite")
+    write, calls = getattr(module, name), []
+
+    def full(*args):
+        calls.append(args)
+        if len(calls) > 2:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(*args)
+
+    (folder / f"out.{suffix}").write_text("the old result")
+    comm.barrier()
+    if comm.rank == (0 if table else comm.size - 1):
+        monkeypatch.setattr(module, name, full)
     with pytest.raises(OutputError, match="No space left on device"):
         scattered(comm, whole()).save(folder / f"out.{suffix}")
     comm.barrier()

@@ -16,7 +16,7 @@ from dgraph.graph.ids import ConsecutiveIds
 from dgraph.result.files.graph_binary import save_galois, save_scipy, save_sg, save_wsg
 from dgraph.result.files.graph_parquet import save_parquet
 from dgraph.result.files.graph_text import save_csv, save_dimacs, save_el, save_mtx, save_txt, save_wel
-from dgraph.result.files.save import check_writable, save_in_order, unknown_format
+from dgraph.result.files.save import check_writable, save, unknown_format
 from dgraph.result.files.shared_file import SharedFile, shared_file
 
 Writer = Callable[[SharedFile, EdgeBlock], None]
@@ -76,7 +76,7 @@ def save_graph(path: str | os.PathLike, block: EdgeBlock, comm: Comm, to: str | 
         columns = edge_columns(block, comm, None, as_bytes=True)
         absent = {name: np.nan for name, values in columns.items() if values.dtype.kind == "f"}
         directed = {"dgraph.directed": str(int(block.directed))}
-        save_in_order(path, columns, comm, nullable=absent, metadata=directed)
+        save(path, columns, comm, nullable=absent, metadata=directed)
     else:
         with shared_file(path, comm) as file:
             writer(file, block)

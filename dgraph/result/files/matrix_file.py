@@ -110,7 +110,7 @@ def _save_pairs(file: SharedFile, kind: str, here: np.ndarray, ids: np.ndarray, 
     try:
         for rank, size in enumerate(sizes):
             for begin in range(0, size, step):
-                piece = received(pairs(begin) if comm.rank == rank else none, rank, 0, comm)
+                piece = received(pairs(begin) if comm.rank == rank else none, rank, comm)
                 with comm.together(), output_errors(file.path):
                     if writer is not None:
                         writer.add(arrow_table(piece, ()))

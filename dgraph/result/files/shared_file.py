@@ -49,7 +49,7 @@ def shared_file(path: Path, comm: Comm) -> Iterator[SharedFile]:
         with comm.together(), output_errors(path):
             descriptor = os.open(draft, os.O_WRONLY)
         yield SharedFile(path, descriptor, comm)
-        with comm.together(), output_errors(path):
+        with comm.watchdog.paused(), comm.together(), output_errors(path):  # a disk may take minutes
             os.fsync(descriptor)
         with comm.together(), output_errors(path):
             if comm.rank == 0:

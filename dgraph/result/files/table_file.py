@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,14 @@ from dgraph._support.extras import extra
 from dgraph.comm.rank_threads import rank_threads
 from dgraph.graph.names import exchange_bytes
 from dgraph.result.arrow_tables import arrow_schema, arrow_table
+from dgraph.result.files.file_rows import FileRows
 from dgraph.result.files.parquet_groups import ParquetGroups
 from dgraph.result.files.shared_file import SharedFile, output_errors
 
 ROWS = 1 << 20
-"""Rows of a piece: a record batch of Arrow."""
+"""Rows of a record batch of Arrow, and of a group of Parquet; fewer in the last."""
+
+Columns = Mapping[str, np.ndarray]
 
 
 class TableFile:
@@ -61,39 +64,62 @@ class _Batches:
         self.sink.close()
 
 
-def save_table(
-    file: SharedFile, kind: str, columns: Mapping[str, np.ndarray], nullable: Collection[str],
-    metadata: Mapping[str, str] | None = None,
-) -> None:  # fmt: skip
-    """Write the rows of rank 0, then those of rank 1 and so on; collective."""
+def save_table(file: SharedFile, rows: FileRows, kind: str, begin: int = 0, end: int | None = None) -> None:
+    """Write the rows from ``begin`` to before ``end`` (None: all), batches of ``ROWS`` of them; collective."""
     comm, writer, threads = file.comm, None, rank_threads(file.comm)
     with comm.together():
         if comm.rank == 0:
-            schema = arrow_schema(columns, nullable)
-            described = {**(schema.metadata or {}), **(metadata or {})}
+            schema = arrow_schema(rows.columns, rows.nullable)
+            described = {**(schema.metadata or {}), **(rows.metadata or {})}
             writer = TableFile(file, kind, schema.with_metadata(described) if described else schema, threads)
-    sizes = comm.allgather(np.array([len(next(iter(columns.values())))]))[:, 0].tolist()
+    batch: list[Columns] = []
     try:
-        for rank, size in enumerate(sizes):
-            for begin in range(0, size, ROWS):
-                piece = received(columns, rank, begin, comm)
+        for _, mine in rows.pieces(begin, end):
+            for rank in range(comm.size):
+                piece = received(mine, rank, comm)
                 with comm.together(), output_errors(file.path):
                     if writer is not None:
-                        writer.add(arrow_table(piece, nullable))
+                        for full in _full_batches(batch, piece):
+                            writer.add(arrow_table(full, rows.nullable))
+        with comm.together(), output_errors(file.path):
+            if writer is not None and batch:
+                writer.add(arrow_table(_joined(batch), rows.nullable))
     finally:
         with comm.together(), output_errors(file.path):
             if writer is not None:
                 writer.end()
 
 
-def received(columns: Mapping[str, np.ndarray], rank: int, begin: int, comm: Any) -> dict[str, np.ndarray]:
-    """Return on rank 0 the rows of one rank from ``begin`` on; collective."""
-    out = {}
+def _full_batches(batch: list[Columns], piece: Columns) -> Iterator[Columns]:
+    """Append a piece's rows to ``batch``, which has fewer than ``ROWS``, and yield and empty it when it has as many."""
+    size, begin = _count(piece), 0
+    while begin < size:
+        end = begin + ROWS - sum(map(_count, batch))
+        batch.append({name: values[begin:end] for name, values in piece.items()})
+        if end <= size:
+            yield _joined(batch)
+        begin = end
+
+
+def _joined(batch: list[Columns]) -> Columns:
+    """Return the rows of a batch, and empty it."""
+    pieces = batch.copy()
+    batch.clear()
+    if len(pieces) == 1:
+        return pieces[0]
+    return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
+
+
+def _count(columns: Columns) -> int:
+    return len(next(iter(columns.values())))
+
+
+def received(columns: Columns, rank: int, comm: Any) -> dict[str, np.ndarray]:
+    """Return on rank 0 the rows of one rank; collective."""
+    if comm.size == 1:
+        return dict(columns)
+    parts = {}
     for name, values in columns.items():
-        part = values[begin : begin + ROWS] if comm.rank == rank else values[:0]
-        if comm.size > 1:
-            sent = [np.ascontiguousarray(part) if to == 0 else values[:0] for to in range(comm.size)]
-            came = exchange_bytes(sent, values.dtype, comm) if values.dtype.kind == "S" else comm.alltoallv(sent)
-            part = came[rank]
-        out[name] = part
-    return out
+        sent = [values if to == 0 and comm.rank == rank else values[:0] for to in range(comm.size)]
+        parts[name] = exchange_bytes(sent, values.dtype, comm)[rank]
+    return parts

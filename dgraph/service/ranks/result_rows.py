@@ -12,7 +12,7 @@ from dgraph.errors import UsageError, unknown
 from dgraph.graph.names import decode_names
 from dgraph.result.arrow_tables import missing
 from dgraph.result.columns import rows_at
-from dgraph.result.files.sample_sort import SampleSort
+from dgraph.result.files.file_rows import FileRows
 from dgraph.result.files.shared_file import SharedFile, output_errors
 from dgraph.result.files.table_file import save_table
 from dgraph.result.result import Result
@@ -44,25 +44,15 @@ def spool(
     for name in wanted:
         if name not in numbers:
             raise unknown(f"column of {result.algorithm}", name, numbers)
-    if comm.size == 1:
-        rows, first = {name: numbers[name] for name in wanted}, 0
-    else:
-        order = SampleSort(numbers["vertex"], comm)
-        first = order.first
-        rows = {
-            name: order.vertex if name == "vertex" else order.column(np.ascontiguousarray(numbers[name]))
-            for name in wanted
-        }
-    begin = max(offset - first, 0)
-    end = None if limit is None else max(offset + limit - first, begin)
-    rows = {name: values[begin:end] for name, values in rows.items()}
-    named = rows if result.named is None else result.named.with_names(rows, comm)
+    named = numbers if result.named is None else result.named.here()
+    rows = FileRows({name: named[name] for name in wanted}, comm, numbers["vertex"], nullable=result.nullable)
+    end = rows.total if limit is None else min(offset + limit, rows.total)
     draft, descriptor = path.with_name(f".{path.name}.part"), -1
     try:
         with comm.together(), output_errors(path):
             if comm.rank == 0:
                 descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        save_table(SharedFile(path, descriptor, comm), ".arrow", named, result.nullable)
+        save_table(SharedFile(path, descriptor, comm), rows, ".arrow", offset, end)
         with comm.together(), output_errors(path):
             if comm.rank == 0:
                 os.replace(draft, path)
@@ -70,7 +60,7 @@ def spool(
         if descriptor >= 0:
             os.close(descriptor)
             draft.unlink(missing_ok=True)
-    return comm.total(len(next(iter(rows.values()))))
+    return max(end - offset, 0)
 
 
 def rows_of(result: Result, vertices: Sequence[int | str]) -> dict[str, list]:
