@@ -19,6 +19,7 @@ from dgraph.backend.schedule_options import HOST
 from dgraph.cli.columns.conditions import filtered, parted
 from dgraph.cli.columns.vertex_file import read_vertex_file
 from dgraph.cli.commands import show_warnings
+from dgraph.cli.compile_beside import compiling_beside
 from dgraph.cli.flat_options import checkpoint_of, device_of, options_of, run_keywords
 from dgraph.cli.parser import RunRequest
 from dgraph.cli.sources import Vertices, in_file, name_of
@@ -46,7 +47,7 @@ def solve(request: RunRequest, comm: Comm) -> int:
         NotConverged: a limit ended a run early; its output and report are written.
         UsageError, DataError, OutputError: on every rank alike.
     """
-    with listening("checkpoint" in request.run):
+    with listening("checkpoint" in request.run), compiling_beside(request, comm):
         return _solve(request, comm)
 
 

@@ -1,0 +1,154 @@
+"""Process that compiles an algorithm's rounds and kernels while its command still loads a large graph.
+
+Numba takes 2 to 8 s for them and compiles one function of a process at a time. The process runs the algorithm on a tiny
+graph of the same generator, or of the first lines of the same file, so that types and programs agree; its machine code
+comes to the command through the cache folder. The command waits for code that the process compiles, and compiles
+itself what the process lacks: a process that fails, or compiles something else, costs the command nothing but a core.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from dgraph._support.affinity import mask, share
+from dgraph._support.cache import folder, publish
+from dgraph._support.version import __version__
+from dgraph.algorithms import ALGORITHMS
+from dgraph.backend import has_gpu
+from dgraph.backend.cpu.threads import launch
+from dgraph.cli.flat_options import device_of, options_of
+from dgraph.cli.parser import RunRequest
+from dgraph.comm import Comm, SerialComm
+from dgraph.errors import DgraphError, OutputError
+from dgraph.graph.devices import Auto, Cpu, described
+from dgraph.graph.generate import DEFAULT, GENERATORS, is_generator, recipe_of
+from dgraph.graph.generators.spec import parse
+
+LARGE = 1 << 21
+"""Edges of a graph from which rounds are compiled at once, and a load takes long enough to compile beside it."""
+
+EDGE = 12
+"""Bytes of an edge's line of text, about."""
+
+HEAD = 1 << 15
+"""Bytes of a file that the process reads."""
+
+LINES = (".el", ".wel", ".txt", ".csv", ".tsv")
+"""Suffixes of files whose first lines are a file of the same format."""
+
+SMALL = 6
+"""Size of the tiny generated graph: a scale, vertices, or rows and columns."""
+
+CODE = "import sys; sys.path.append(sys.argv[1]); from dgraph.cli.compile_beside import main; main(sys.argv[2])"
+"""Runs :func:`main`; the folder of dgraph comes last, since it may be that of all packages."""
+
+
+@contextmanager
+def compiling_beside(request: RunRequest, comm: Comm) -> Iterator[None]:
+    """Compile beside the body of the ``with`` what a request needs.
+
+    The process is started where the graph is large, one rank's CPUs run the rounds (several ranks run other programs
+    than a tiny graph's one), and no earlier process has compiled the same. It ends with the block.
+    """
+    process = _started(request) if comm.size == 1 else None
+    try:
+        yield
+    finally:
+        if process is not None:
+            process.kill()
+            process.wait()
+
+
+def _started(request: RunRequest) -> subprocess.Popen | None:
+    with suppress(OSError, DgraphError):  # the command itself says what is wrong, if anything is
+        task = _task(request)
+        if task is not None and share([mask()], mask()) > 1 and not _mark(task).exists():
+            return subprocess.Popen(
+                [sys.executable, "-P", "-c", CODE, str(Path(__file__).parents[2]), task],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )  # fmt: skip
+    return None
+
+
+def _task(request: RunRequest) -> str | None:
+    """Return the process' argument, as JSON; None for a request that it does not serve."""
+    spec, device, own = request.graph or DEFAULT, described(device_of(request.run)), ALGORITHMS.get(request.algorithm)
+    if own is not request.definition or os.environ.get("DGRAPH_COMPILE") or not _is_large(spec):
+        return None
+    if not isinstance(device, Cpu) and not (isinstance(device, Auto) and not has_gpu()):
+        return None
+    load = dict(request.load)
+    if request.graph is None and own.wants_weights:
+        load.setdefault("weights", "hash")
+    parameters = {name: value for name, value in request.parameters.items() if _is_plain(value)}
+    run = {name: request.run[name] for name in ("direction", "weight") if name in request.run}
+    with suppress(TypeError):  # a value that JSON does not have
+        return json.dumps([request.algorithm, str(spec), load, parameters, run], sort_keys=True)
+    return None
+
+
+def _is_plain(value: Any) -> bool:
+    """Return True for a parameter that means the same on any graph: a vertex does not."""
+    return value is None or isinstance(value, (bool, float, str, int))
+
+
+def _is_large(spec: str) -> bool:
+    """Return True for a generator or a file of lines with many edges."""
+    if is_generator(spec):
+        return recipe_of(spec)[0].items >= LARGE
+    path = Path(spec)
+    return path.suffix in LINES and path.is_file() and path.stat().st_size >= EDGE * LARGE
+
+
+def _mark(task: str) -> Path:
+    """Return the file of the cache folder that says that a task was done: tasks differ by all but the graph's size."""
+    algorithm, spec, *more = json.loads(task)
+    kind = _small(spec) if is_generator(spec) else Path(spec).suffix
+    name = hashlib.sha256(json.dumps([algorithm, kind, more, __version__]).encode()).hexdigest()[:16]
+    return folder() / f"beside-{name}.compiled"
+
+
+def _small(spec: str) -> str:
+    """Return the spec of a tiny graph of the same generator and options."""
+    generator, size, options = parse(spec, GENERATORS)
+    if isinstance(size, tuple):
+        return generator.spell((min(size[0], SMALL), min(size[1], SMALL)), options)
+    return generator.spell(min(size, SMALL), options)
+
+
+def _head(spec: str, place: str) -> str:
+    """Return a file in ``place`` of the first lines of another."""
+    with Path(spec).open("rb") as file:
+        lines = file.read(HEAD)
+    path = Path(place, Path(spec).name)
+    path.write_bytes(lines[: lines.rfind(b"\n") + 1])
+    return str(path)
+
+
+def main(task: str) -> None:
+    """Run the algorithm of a task on its tiny graph; publish its mark."""
+    from dgraph.graph.stored_graph import Graph
+    from dgraph.run import run
+    from dgraph.service.parent_death import killed_with_parent
+
+    killed_with_parent()()
+    algorithm, spec, load, parameters, options = json.loads(task)
+    with tempfile.TemporaryDirectory(prefix="dgraph-") as place:
+        tiny = _small(spec) if is_generator(spec) else _head(spec, place)
+        graph = Graph.load(tiny, comm=SerialComm(), device="cpu", **load)
+    os.environ["DGRAPH_COMPILE"] = "always"  # not before: the command itself compiles what loads a graph
+    weight = options.pop("weight", None)
+    start = {"source": graph.hub()} if ALGORITHMS[algorithm].needs_source else {}
+    run(algorithm, graph, weight=weight, options=options_of(options), **start | parameters)
+    launch.compile_serve()  # the tiny graph took one thread
+    with suppress(OutputError):
+        publish(_mark(task), b"")
