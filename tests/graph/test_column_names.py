@@ -127,6 +127,21 @@ def test_names_that_do_not_decide_are_refused():
         Graph.from_pandas(EDGES.assign(weight=1, Weight=2), comm=SerialComm())
 
 
+@pytest.mark.mpi_skip
+def test_two_names_of_one_end_are_refused(tmp_path):
+    for names in (
+        ["source", "target", "Source"], ["u", "v", "source"], ["src", "dst", "source", "target"], ["from", "to", "v"],
+    ):  # fmt: skip
+        with pytest.raises(DataError, match=r"are both named like the (source|target) of an edge; say which is"):
+            edge_columns(names, "table")
+    path = tmp_path / "a.csv"
+    for header in ("source,target,source", "source,target, Target"):
+        path.write_text(f"{header}\n1,2,3\n")
+        with pytest.raises(DataError, match=r"a.csv:1: 2 columns are called"):
+            Graph.load(path, comm=SerialComm())
+        assert Graph.load(path, comm=SerialComm(), columns="1,2").to_pandas().to_numpy().tolist() == [[1, 2]]
+
+
 def test_many_unused_columns_are_counted():
     names = ["source", "target", *(f"x{i}" for i in range(15))]
     assert unused_columns(names, [0, 1], IN_TABLES)[0][0].endswith("x9 and 5 more")

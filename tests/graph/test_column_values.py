@@ -10,6 +10,8 @@ import numpy as np
 import pandas
 import polars
 import pyarrow
+import pyarrow.feather
+import pyarrow.parquet
 import pytest
 import scipy.sparse
 
@@ -79,6 +81,9 @@ def test_arrays_without_a_masked_value_are_read():
         ([True, 3], [1, 3], None),
         ([1, 2.5], [1, 2.5], None),
         ([np.float32(0.5), 1], [0.5, 1], None),
+        ([2**53 + 1, 0.5], [2.0**53, 0.5], ROUNDED),
+        ([2**53, -0.5, True], [2.0**53, -0.5, 1], None),
+        (pandas.Series([-(2**53) - 1, 0.5], dtype=object), [-(2.0**53), 0.5], ROUNDED),
         ([2**70, 1], [2.0**70, 1], ROUNDED),
         (pandas.Series([2**64, 1], dtype=object), [2.0**64, 1], ROUNDED),
         (pandas.Series([D("0.5"), D(1)]), [0.5, 1], DECIMALS),
@@ -246,3 +251,95 @@ def test_a_masked_id_on_one_rank_is_refused_on_all():
         Graph.from_edges(masked([comm.rank], 0) if last else [comm.rank], [1])
     graph = Graph.from_edges([comm.rank], [comm.rank + 1], [D("0.5") if last else 1])
     assert DECIMALS in graph.facts.notes
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        pyarrow.array(["z", "a", "b" * 20], pyarrow.string_view())[1:],
+        pyarrow.chunked_array([["a"], ["b" * 20]], pyarrow.string_view()),
+    ],
+    ids=str,
+)
+def test_views_of_strings_are_names(names):
+    targets = ["b" * 20, "a"]
+    for graph in (
+        Graph.from_edges(names, targets, comm=SerialComm()),
+        Graph.from_arrow(pyarrow.table({"source": names, "target": targets}), comm=SerialComm()),
+    ):
+        assert graph.to_pandas().to_numpy().tolist() == [["a", "b" * 20], ["b" * 20, "a"]]
+
+
+@pytest.mark.parametrize("convert", [np.array, list, lambda names: np.char.encode(names), pyarrow.array], ids=str)
+def test_names_with_a_zero_byte_inside_are_refused(convert):
+    """None of the libraries cuts such a name short, so that two names become one."""
+    with pytest.raises(DataError, match=r"src\[1\] holds a zero byte \('a\\x00b'\)"):
+        Graph.from_edges(convert(["a", "a\0b", "a\0c"]), convert(["b", "c", "d"]), comm=SerialComm())
+
+
+def test_names_that_are_all_empty_are_refused():
+    with pytest.raises(DataError, match=r"src\[0\] is empty"):
+        Graph.from_edges(pyarrow.array(["", ""]), pyarrow.array(["a", "b"]), comm=SerialComm())
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+def test_types_of_a_table_are_judged_before_its_rows(suffix, tmp_path):
+    """Of a wrong type and a missing value the type is named, however the rows are read; a float is not a name."""
+    path, ends = tmp_path / f"a{suffix}", pyarrow.array([1, 2, 3])
+    write = pyarrow.parquet.write_table if suffix == ".parquet" else pyarrow.feather.write_feather
+    names = {"ids": "string"}
+    for column, values, options, words in (
+        ("target", ["a", "b", None], {}, "target holds string; both ends"),
+        ("target", [1e15, None, 2], {}, "target holds double; both ends"),
+        ("target", [1e15, 2, 2], names, "target holds double; names are text"),
+        ("target", [True, False, None], names, "target holds bool; names are text"),
+        ("target", [D("1.0"), D(2), D(3)], names, "target holds decimal.*; names are text"),
+        ("weight", ["1", "2", None], {}, "weight holds string; weights are real numbers"),
+        ("weight", [None, None, None], {}, "weight"),
+    ):
+        write(pyarrow.table({"source": ends, "target": ends} | {column: pyarrow.array(values)}), path)
+        with pytest.raises(DataError, match=rf"a{suffix}: {words}"):
+            Graph.load(path, comm=SerialComm(), **options)
+    write(pyarrow.table({"source": ends, "target": pyarrow.array(["1", "2", "2"])}), path)
+    assert Graph.load(path, comm=SerialComm(), keep_loops=True, **names).block.m == 3
+
+
+WIDE = 2**53 + 1
+"""An integer that float64 does not hold."""
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        [WIDE, None, 3],
+        [WIDE, 0.5, 3],
+        [2**64, 1, 2],
+        pandas.array([3, -WIDE, None], "Int64"),
+        pyarrow.array([1, None, 2**64 - 1], pyarrow.uint64()),
+        pyarrow.array([WIDE, None, 3]).dictionary_encode(),
+    ],
+    ids=str,
+)
+def test_integers_that_a_float_would_round_are_refused(column):
+    with pytest.raises((DataError, UsageError), match="keep x"):
+        Graph.from_edges([0, 1, 2], [1, 2, 0], keep={"x": column})
+
+
+def test_integers_of_a_file_are_rounded_in_no_column(tmp_path):
+    """A column of text is as it stands where no type of numbers holds its values."""
+    path = tmp_path / "a.csv"
+    for values, want in (
+        ((WIDE, 3), [WIDE, 3]),
+        ((WIDE, 0.5), [str(WIDE), "0.5"]),
+        ((2**63, 3), [str(2**63), "3"]),
+        (("1e400", 0.5), ["1e400", "0.5"]),
+        (("inf", "1e300"), [np.inf, 1e300]),
+        ((2**53 - 1, 0.5), [2.0**53 - 1, 0.5]),
+    ):
+        path.write_text("source,target,x\n0,1,{}\n1,2,{}\n".format(*values))
+        assert Graph.load(path, keep="x").to_pandas().x.tolist() == want, values
+    path.write_text(f"source,target,x\n0,1,{WIDE}\n1,2,\n")
+    with pytest.raises(DataError, match=rf"a.csv: x\[0\] is {WIDE}, and float64 would round it"):
+        Graph.load(path, keep="x")
+    path.write_text("source;target;x\n0;1;1.000\n1;2;2,5\n")
+    assert Graph.load(path, keep="x", decimal=",").to_pandas().x.tolist() == ["1.000", "2,5"]

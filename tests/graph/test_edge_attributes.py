@@ -178,6 +178,16 @@ def test_missing_values():
         dgraph.Graph.from_pandas(table if world().rank == 0 else None, keep="flag")
 
 
+def test_integers_that_the_floats_of_another_rank_would_round_are_refused():
+    rank, wide = world().rank, 2**53 + 1
+    column = np.array([0.5]) if rank else np.array([wide])
+    if world().size == 1:
+        assert dgraph.Graph.from_edges([0], [1], keep={"x": column}).to_pandas().x[0] == wide
+        return
+    with pytest.raises(DataError, match=rf"keep x\[0\] is {wide}, and float64 would round it"):
+        dgraph.Graph.from_edges([rank], [rank + 1], keep={"x": column})
+
+
 def test_dictionaries_of_text():
     """Dictionaries with nulls and repeated words are the text that they stand for."""
     pyarrow = pytest.importorskip("pyarrow")

@@ -202,7 +202,7 @@ def test_dlpack_is_not_copied():
 
 
 WRONG = [
-    (([0, 1.0], [1, 2]), UsageError, "src: got an array of float64; ids are integers"),
+    (([0, 1.0], [1, 2]), UsageError, "src: got values of float, int; ids are integers"),
     (([0, np.nan], [1, 2]), DataError, r"src\[1\] is missing"),
     ((["a", ""], ["b", "c"]), DataError, r"src\[1\] is empty"),
     ((["a", "b"], ["b", "x" * 256]), DataError, r"dst\[1\] has 256 bytes"),

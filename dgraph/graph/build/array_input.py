@@ -8,6 +8,8 @@ from dgraph._support.threads import extremes
 from dgraph.errors import DataError, DgraphError, UsageError, shown
 
 WEIGHTS = tuple(np.dtype(kind) for kind in (np.int32, np.int64, np.float32, np.float64))
+EXACT = 1 << 53
+"""Largest integer up to which a double holds all."""
 STEP = 1 << 20
 """Values checked at a time."""
 ROUNDED = "some weights are integers beyond 63 bits: all are read as float64, which rounds those beyond 53 bits"

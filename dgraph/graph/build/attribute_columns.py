@@ -12,6 +12,7 @@ import numpy as np
 
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError, UsageError, shown
+from dgraph.graph.build.array_input import EXACT
 from dgraph.graph.edge_attributes import EdgeAttribute
 from dgraph.graph.kept_rules import ORDERED
 from dgraph.graph.names import ENCODING, exchange_bytes
@@ -101,7 +102,26 @@ def of_arrow(values: Any, what: str) -> np.ndarray | CodedText:
     numbers = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
     if not (numbers or types.is_timestamp(kind) or types.is_date(kind) or types.is_duration(kind)):
         raise UsageError(f"{what}: got a column of {kind}; {CURE}")
+    if types.is_integer(kind) and values.null_count:
+        refuse_rounded(values.fill_null(0).to_numpy(), what)
     return values.to_numpy()
+
+
+def refuse_rounded(values: np.ndarray, what: str) -> None:
+    """Refuse integers that a column of float64 would round.
+
+    Raises:
+        DataError: an integer beyond 2^53, with its row.
+    """
+    if values.dtype.kind not in "iu" or values.itemsize < 8:
+        return
+    beyond = (values > EXACT) | (values < -EXACT)
+    if beyond.any():
+        row = int(np.argmax(beyond))
+        raise DataError(
+            f"{what}[{row}] is {values[row]}, and float64 would round it, which the column becomes where values are "
+            "missing or fractions; fill the missing ones in, or convert the column to text"
+        )
 
 
 def _is_string(kind: Any) -> bool:
@@ -148,4 +168,8 @@ def _alike(values: Any, what: str, comm: Comm) -> np.ndarray:
         or len({dtype.kind for dtype in dtypes if dtype.kind in "Mm"}) > 1
     ):
         raise UsageError(f"{what}: times on some ranks and other values on others; give one type on all")
-    return values.astype(np.result_type(*dtypes), copy=False)
+    dtype = np.result_type(*dtypes)
+    with comm.together():
+        if dtype.kind == "f":
+            refuse_rounded(values, what)
+    return values.astype(dtype, copy=False)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph._support.threads import in_order
+from dgraph.graph.build.array_input import EXACT
 from dgraph.graph.build.memory_pages import mapped_memory
 
 IDS: tuple[np.dtype, ...] = (np.dtype(np.uint32), np.dtype(np.int64))
 """Possible dtypes of a column of ids."""
 WEIGHTS: tuple[np.dtype, ...] = (np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.float64))
 """Possible dtypes of a column of weights: the first that holds every value."""
-EXACT = 1 << 53
-"""Largest integer up to which a double holds all."""
 SPARE = 1.02
 """Capacity allocated, as a multiple of the expected number of values."""
 

@@ -21,6 +21,7 @@ SIMILAR = ("w", "wgt", "weights", "edgeweight", "edgeweights", "amount", "cost",
 IN_FILES = "--columns {source},{target},{column} (columns=)"
 IN_TABLES = "weight={column!r} (Graph.from_pandas(df, {source!r}, {target!r}, {column!r}))"
 """Options that read a column as weight, for :func:`unused_columns`."""
+SAY = "say which is (--columns, columns=; Graph.from_pandas(df, source, target, weight)), or rename one"
 LISTED = 10
 """Names of unused columns that a note lists at most."""
 
@@ -48,13 +49,16 @@ def edge_columns(names: Sequence[str], what: str) -> list[int]:
 
     Raises:
         DataError: there are more than three columns, and their names do not say which are the ends of an edge; or two
-            columns are named weight.
+            columns are named like one end, or weight.
     """
-    small = {name.strip().lower(): place for place, name in reversed(list(enumerate(names)))}
-    ends: Sequence[int | None] = [
-        next((small[name] for name in aliases if name in small), None) for aliases in (SOURCES, TARGETS)
-    ]
-    if ends[0] is None or ends[1] is None:
+    small = [name.strip().lower() for name in names]
+    sources, targets = ([place for place, name in enumerate(small) if name in role] for role in (SOURCES, TARGETS))
+    ends = sources + targets
+    for role, places in (("source", sources), ("target", targets)):
+        if sources and targets and len(places) > 1:
+            listed = " and ".join(repr(names[place]) for place in places)
+            raise DataError(f"{what}: columns {listed} are both named like the {role} of an edge; {SAY}")
+    if not (sources and targets):
         if len(names) == 3 and are_unnamed(names):
             return [0, 1, 2]
         ends = [place for place, name in enumerate(names) if name.strip().lower() != WEIGHT][:2]
@@ -63,9 +67,8 @@ def edge_columns(names: Sequence[str], what: str) -> list[int]:
                 f"{what}: columns {', '.join(names)}: which are the ends of an edge? name them source and target, or "
                 "say which they are (--columns, columns=; Graph.from_pandas(df, source, target))"
             )
-    places = [place for place in ends if place is not None]
-    weight = weight_column(names, what, places)
-    return places if weight is None else [*places, weight]
+    weight = weight_column(names, what, ends)
+    return ends if weight is None else [*ends, weight]
 
 
 def weight_column(names: Sequence[str], what: str, ends: Sequence[int] = ()) -> int | None:
@@ -77,8 +80,7 @@ def weight_column(names: Sequence[str], what: str, ends: Sequence[int] = ()) -> 
     places = [place for place, name in enumerate(names) if name.strip().lower() == WEIGHT and place not in ends]
     if len(places) > 1:
         raise DataError(
-            f"{what}: columns {' and '.join(repr(names[place]) for place in places)} are both named weight; say which "
-            "is (--columns, columns=; Graph.from_pandas(df, source, target, weight)), or rename one"
+            f"{what}: columns {' and '.join(repr(names[place]) for place in places)} are both named weight; {SAY}"
         )
     return places[0] if places else None
 

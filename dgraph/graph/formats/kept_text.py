@@ -1,7 +1,8 @@
 """Columns that are kept of an edge list with a header: pyarrow splits the lines that a rank's edges were read from.
 
 Ends and weights come from the strict reader. The kept columns are read as text, beside it, and become integers, floats,
-booleans or times where all ranks' values are. A line that only one of the two readers counts is refused.
+booleans or times where all ranks' values are and the type holds them. A line that only one of the two readers counts is
+refused.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError, UsageError
+from dgraph.graph.build.array_input import EXACT
 from dgraph.graph.build.attribute_columns import attributes_of, of_arrow
 from dgraph.graph.edge_attributes import EdgeAttribute
 from dgraph.graph.formats.column_names import named_kept
@@ -148,9 +150,23 @@ def _fits(column: Any, kind: str, decimal: str) -> bool:
     import pyarrow
 
     try:
-        _as(column, kind, decimal)
+        values = _as(column, kind, decimal)
     except pyarrow.ArrowException:
         return False
+    return kind != "float64" or _are_floats(column, values)
+
+
+def _are_floats(column: Any, values: Any) -> bool:
+    """Return False if float64 rounds an integer of a column of text beyond 2^53, or does not hold a number."""
+    import pyarrow
+    from pyarrow import compute
+
+    sizes = np.abs(values.to_numpy())
+    for sizes_beyond, form in ((sizes >= EXACT, "^[-+]?[0-9]+$"), (sizes == np.inf, "[0-9]")):
+        if sizes_beyond.any():
+            texts = column.filter(pyarrow.array(sizes_beyond))
+            if compute.any(compute.match_substring_regex(texts, form)).as_py():
+                return False
     return True
 
 
@@ -158,5 +174,5 @@ def _as(column: Any, kind: str, decimal: str) -> Any:
     from pyarrow import compute
 
     if kind == "float64" and decimal != ".":
-        column = compute.replace_substring(column, decimal, ".")
+        column = compute.replace_substring(compute.replace_substring(column, ".", "?"), decimal, ".")
     return column.cast(kind)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from dgraph.errors import DataError, UsageError
 from dgraph.graph.block import LoadFacts
 from dgraph.graph.formats.column_names import (
+    SAY,
     are_names,
     edge_columns,
     named_columns,
@@ -131,6 +132,10 @@ def _named_places(names: Sequence[str], what: str) -> tuple[int, ...]:
     """Return the positions of source, target and, if the header names one, weight."""
     if not names_ends(names, (0, 1)):
         return tuple(edge_columns(names, what))
+    small = [name.strip().lower() for name in names]
+    for name in names[:2]:
+        if small.count(name.strip().lower()) > 1:
+            raise DataError(f"{what}: {small.count(name.strip().lower())} columns are called {name!r}; {SAY}")
     weight = weight_column(names, what, (0, 1))
     return (0, 1) if weight is None else (0, 1, weight)
 

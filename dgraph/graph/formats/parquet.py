@@ -87,6 +87,7 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
             weight_type = str(schema.field(chosen[2]).type) if len(chosen) > 2 else ""
             lo, hi = (rows * rank // comm.size for rank in (comm.rank, comm.rank + 1))
             text = options.ids == "string" or all(is_text(schema.field(name).type) for name in chosen[:2])
+            _check_types(path, schema, chosen, text)
             rules = kept_rules(options.keep)
             named_kept(rules, names, path)
             kinds = ("name" if text else "id",) * 2 + ("weight",) * (len(chosen) - 2) + ("kept",) * len(rules)
@@ -159,6 +160,24 @@ def chosen_columns(path: str, names: list[str], columns: str | None) -> list[str
     return [names[place] for place in places]
 
 
+def _check_types(path: str, schema: Any, chosen: list[str], text: bool) -> None:
+    """Refuse columns whose types are none of ids or names, as ``text`` says, or of weights."""
+    import pyarrow
+
+    for place, name in enumerate(chosen):
+        kind = schema.field(name).type
+        what, letter = f"{path}: {name} holds {kind}", pyarrow.array([], kind).to_numpy(zero_copy_only=False).dtype.kind
+        if place > 1 and not (letter in "biuf" or str(kind).startswith("decimal")):
+            raise DataError(f"{what}; weights are real numbers; convert the column")
+        if place < 2 and text and not (is_text(kind) or letter in "iu"):
+            raise DataError(f"{what}; names are text, and integers are read as such; convert the column to one of them")
+        if place < 2 and not text and letter not in "iu":
+            raise DataError(
+                f"{what}; both ends are integers, or both names; convert the column, or read both as names "
+                "(--ids string, ids='string')"
+            )
+
+
 class _Part:
     """This rank's rows ``lo .. hi - 1`` of one column. Threads store batches of them in any order.
 
@@ -187,16 +206,9 @@ class _Part:
             values = values.cast("float64")
         array = values.to_numpy(zero_copy_only=False)
         if self.kind == "id":
-            if array.dtype.kind not in "iu":
-                raise DataError(
-                    f"{what} holds {values.type}; both ends are integers, or both names; convert the column, or read "
-                    "both as names (--ids string, ids='string')"
-                )
             if not (array.dtype == np.int64 and self._put_narrow(array.view(np.uint64), first)):
                 self._put(ids := as_ids(array, what, first), first, ids.dtype)
             return
-        if array.dtype.kind not in "biuf":
-            raise DataError(f"{what} holds {values.type}; weights are real numbers; convert the column")
         self._put(weights := as_weights(array, what, first), first, weights.dtype)
 
     def filled(self, values: Any, first: int) -> Any:

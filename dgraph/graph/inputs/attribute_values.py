@@ -13,7 +13,8 @@ import numpy as np
 
 from dgraph.comm.base import Comm
 from dgraph.errors import UsageError
-from dgraph.graph.build.attribute_columns import CURE, CodedText, attributes_of, of_arrow
+from dgraph.graph.build.array_input import ROUNDED
+from dgraph.graph.build.attribute_columns import CURE, CodedText, attributes_of, of_arrow, refuse_rounded
 from dgraph.graph.edge_attributes import EdgeAttribute
 from dgraph.graph.inputs.column_arrays import column_array, kinds_of
 from dgraph.graph.inputs.weight_values import is_number, number_array
@@ -69,11 +70,15 @@ def _of_objects(values: np.ndarray, what: str) -> np.ndarray:
     if kinds <= {bool, np.bool_} and not missing.any():
         return values.astype(bool)
     if all(map(is_number, kinds)) and not kinds & {bool, np.bool_}:
+        numbers, note = number_array(values[~missing], what)
+        if note == ROUNDED:
+            raise UsageError(f"{what}: an integer beyond 2^53 would become a float; convert the column to text")
         if not missing.any():
-            return number_array(values, what)[0]
-        floats = np.full(values.size, np.nan)
-        floats[~missing] = number_array(values[~missing], what)[0]
-        return floats
+            return numbers
+        filled = np.zeros(values.size, numbers.dtype)
+        filled[~missing] = numbers
+        refuse_rounded(filled, what)
+        return np.where(missing, np.nan, filled)
     if all(issubclass(kind, (date, np.datetime64)) for kind in kinds):
         if any(getattr(value, "tzinfo", None) is not None for value in values.tolist()):
             raise UsageError(

@@ -17,8 +17,8 @@ from dgraph.graph.build.array_input import host_array
 
 CURE = "ids are integers or strings, weights are real numbers; convert the column, for example with astype"
 NEED = "pip install 'dgraph-analytics[tables]'"
-NUMBERS = {int, float}
-"""Types of a list's values that NumPy reads as they are."""
+NUMBERS = {int}, {float}, set[type]()
+"""Types of a list's values that NumPy reads as they are; ints beside floats may be rounded."""
 
 
 def pyarrow(what: str) -> ModuleType:
@@ -59,7 +59,7 @@ def column_array(values: Any, name: str) -> Any:
         module = pyarrow(f"{name}: {type(values).__name__}")
         make = module.chunked_array if hasattr(values, "__arrow_c_stream__") else module.array
         return _read(name, lambda: make(values))
-    if isinstance(values, (list, tuple)) and not set(map(type, values)) <= NUMBERS:
+    if isinstance(values, (list, tuple)) and set(map(type, values)) not in NUMBERS:
         return np.fromiter(values, object, len(values))
     return host_array(values, name)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError, UsageError
-from dgraph.graph.build.array_input import DECIMALS, ROUNDED, as_weights, rounds_weights
+from dgraph.graph.build.array_input import DECIMALS, EXACT, ROUNDED, as_weights, rounds_weights
 from dgraph.graph.inputs.column_arrays import (
     chunks_of,
     column_array,
@@ -73,6 +73,9 @@ def number_array(values: np.ndarray, name: str) -> tuple[np.ndarray, str]:
     if numbers is None or (np.isinf(numbers).any() and any(map(is_beyond, values.tolist()))):
         raise DataError(f"{first_value(values, name, is_beyond)}, beyond the range of float64; scale it")
     if whole:
+        return numbers, ROUNDED
+    wide = np.flatnonzero(np.abs(numbers) >= EXACT)
+    if any(isinstance(number, Integral) and abs(int(number)) > EXACT for number in values[wide].tolist()):
         return numbers, ROUNDED
     exact = all(issubclass(kind, (Integral, float, np.floating, np.bool_)) for kind in kinds)
     return numbers, "" if exact else DECIMALS

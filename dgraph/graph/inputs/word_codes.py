@@ -75,7 +75,7 @@ def _key(values: Any) -> Hashable:
     """Return a key that is equal for the same values in memory."""
     if isinstance(values, np.ndarray):
         return id(values)
-    return values.offset, len(values), *(buffer and buffer.address for buffer in values.buffers())
+    return values.offset, len(values), *(0 if buffer is None else buffer.address for buffer in values.buffers())
 
 
 def _texts(values: Any) -> Texts:
@@ -87,6 +87,7 @@ def _texts(values: Any) -> Texts:
         return Texts(np.concatenate([[0], np.cumsum(lengths)]), np.frombuffer(b"".join(listed), np.uint8))
     if isinstance(values, np.ndarray):
         values = np.char.decode(values, *ENCODING) if values.dtype.kind == "S" else values
+        values = values.astype(object) if values.dtype.kind == "U" and _cut_by_pyarrow(values) else values
         kind = pyarrow.large_string() if values.nbytes >= MOST_BYTES else pyarrow.string()
         try:
             values = pyarrow.array(values, kind)
@@ -98,6 +99,12 @@ def _texts(values: Any) -> Texts:
     dtype = np.dtype(np.int64 if values.type == pyarrow.large_string() else np.int32)
     offsets = np.frombuffer(places, dtype, len(values) + 1, values.offset * dtype.itemsize) if len(values) else [0]
     return Texts(np.asarray(offsets, dtype), np.frombuffer(letters or b"", np.uint8))
+
+
+def _cut_by_pyarrow(values: np.ndarray) -> bool:
+    """Return True if a text of fixed width (dtype U) goes on after a zero, where pyarrow ends it."""
+    letters = np.ascontiguousarray(values).view(np.uint32).reshape(values.size, -1) != 0
+    return bool((letters[:, 1:] > letters[:, :-1]).any())
 
 
 def _distinct(texts: list[Texts]) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
