@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.algorithms.communities.algorithm_base import SearchSettings
-from dgraph.algorithms.communities.graph_level import GraphLevel, starts_of
+from dgraph.algorithms.communities.graph_level import GraphLevel, add_degrees, starts_of
 from dgraph.algorithms.communities.host_engine import HostEngine
 from dgraph.algorithms.communities.search_steps import SearchSteps
 from dgraph.algorithms.communities.units import Units, integer_weights
@@ -94,21 +94,15 @@ class CommunitySearch(HostSolver):
     def _begin(self, rows: NumberedRows, settings: SearchSettings) -> tuple[GraphLevel, HostEngine]:
         """Return level 0 and the engine."""
         weights, shift = integer_weights(rows.costs, len(rows.targets))
-        source, target = rows.sources, rows.targets.astype(np.int32)
-        loop = source == target
-        loops = np.zeros(rows.n, np.int64)
-        np.add.at(loops, source[loop], 2 * weights[loop])
-        used = ~loop & (weights > 0)
-        offsets = starts_of(np.bincount(source[used], minlength=rows.n))
-        if rows.costs is None:
-            degrees = loops + np.diff(offsets)
-        else:
-            degrees = loops.copy()
-            np.add.at(degrees, source[used], weights[used])
-        ones = np.ones(rows.n, np.int64)
+        offsets, targets, ones = rows.offsets, rows.targets.astype(np.int32), np.ones(rows.n, np.int64)
+        degrees, loops = np.empty(rows.n, np.int64), np.empty(rows.n, np.int64)
+        if add_degrees(offsets, targets, weights, degrees, loops) < len(targets):
+            used = (rows.sources != targets) & (weights > 0)
+            offsets = starts_of(np.bincount(rows.sources[used], minlength=rows.n))
+            targets, weights = targets[used], weights[used]
         units = Units.of(settings.cpm, settings.resolution, int(degrees.sum()), shift, rows.n)
         mass = ones if settings.cpm else degrees
-        level = GraphLevel(offsets, target[used], weights[used], loops, mass, ones)
+        level = GraphLevel(offsets, targets, weights, loops, mass, ones)
         return level, HostEngine(units, settings.most, settings.theta, self.team)
 
 

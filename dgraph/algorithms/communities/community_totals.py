@@ -7,7 +7,7 @@ import numpy as np
 from dgraph._support.compiled import njit
 from dgraph.algorithms.communities.exact_gains import as_float, exceeds, gain
 from dgraph.algorithms.communities.graph_level import GraphLevel, sums_by
-from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, add_into, mixed
+from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, add_into, barrier, mixed
 from dgraph.backend.cpu.threads.plain_kernels import plain_first
 
 GROUPS, FEW_GROUPS, SPARSE = 16, 4, 8
@@ -233,24 +233,31 @@ def group_of(v, salt, groups):
     return mixed(np.int64(v), salt) & (groups - 1)
 
 
-@plain_first
-@njit(**OPTIONS)
-def by_group(wanted, salt, groups, starts, order):
-    """List the wanted vertices by sub-round, ascending, and the start of each."""
-    for i in range(len(starts)):
-        starts[i] = 0
-    for v in range(len(wanted)):
+@njit(**INLINE)
+def by_group(t, threads, gate, wanted, salt, groups, starts, places, order):
+    """List the wanted vertices by sub-round, ascending, and the start of each; on all threads.
+
+    ``places`` of a thread, zeros: numbers of its vertices, and then their places, by sub-round.
+    """
+    n, mine = len(wanted), places[t]
+    first, last = n * t // threads, n * (t + 1) // threads
+    for v in range(first, last):
         if wanted[v]:
-            starts[group_of(v, salt, groups) + 1] += 1
-    for group in range(GROUPS):
-        starts[group + 1] += starts[group]
-    total = 0
-    for v in range(len(wanted) - 1, -1, -1):
+            mine[group_of(v, salt, groups)] += 1
+    barrier(gate, threads)
+    if t == 0:
+        total = 0
+        for group in range(groups):
+            starts[group] = total
+            for thread in range(threads):
+                count = places[thread][group]
+                places[thread][group] = total
+                total += count
+        starts[groups] = total
+    barrier(gate, threads)
+    for v in range(first, last):
         if wanted[v]:
             group = group_of(v, salt, groups)
-            starts[group + 1] -= 1
-            order[starts[group + 1]] = v
-            total += 1
-    for group in range(GROUPS):
-        starts[group] = starts[group + 1]
-    starts[GROUPS] = total
+            order[mine[group]] = v
+            mine[group] += 1
+    barrier(gate, threads)

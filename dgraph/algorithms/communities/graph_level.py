@@ -8,12 +8,15 @@ import numpy as np
 
 from dgraph._support.compiled import njit
 from dgraph.algorithms.communities.units import Units
-from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
+from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, fetch_add
 from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.cpu.threads.team import Team
 
 CHUNK = 256
 """Vertices that a thread takes at a time."""
+
+LEAST_CHUNK, SHARES = 16, 8
+"""Vertices at least of a chunk of a sub-round, and chunks for each thread where that leaves more."""
 
 SMALL = 1 << 15
 """Arcs and vertices up to which one thread works."""
@@ -91,7 +94,7 @@ class GraphLevel:
         )  # fmt: skip
         offsets = starts_of(lengths)
         packed = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.int64)
-        _pack(firsts, offsets, targets, weights, *packed)
+        team.run(_pack, threads, np.zeros(1, np.int64), firsts, offsets, targets, weights, *packed)
         loops, mass, counts = (sums_by(groups, column)[:count] for column in (self.loops, self.mass, self.counts))
         return GraphLevel(offsets, *packed, loops + inside, mass, counts), groups
 
@@ -99,6 +102,12 @@ class GraphLevel:
 def starts_of(lengths: np.ndarray) -> np.ndarray:
     """Return the start of each of adjacent ranges, and the end of the last."""
     return np.concatenate([[0], np.cumsum(lengths)])
+
+
+@njit(**INLINE)
+def chunk_of(rows, threads):
+    """Return the vertices that a thread takes at a time of a sub-round, so that threads end together."""
+    return min(CHUNK, max(rows // (SHARES * threads), LEAST_CHUNK))
 
 
 @plain_first
@@ -135,13 +144,18 @@ def _fold(
 
 @plain_first
 @njit(**OPTIONS)
-def _pack(firsts, offsets, targets, weights, out_targets, out_weights):
+def _pack(t, threads, taken, firsts, offsets, targets, weights, out_targets, out_weights):
     """Move rows together."""
-    for group in range(len(offsets) - 1):
-        shift = firsts[group] - offsets[group]
-        for i in range(offsets[group], offsets[group + 1]):
-            out_targets[i] = targets[i + shift]
-            out_weights[i] = weights[i + shift]
+    n = len(offsets) - 1
+    while True:
+        first = fetch_add(taken, 0, CHUNK)
+        if first >= n:
+            return
+        for group in range(first, min(first + CHUNK, n)):
+            shift = firsts[group] - offsets[group]
+            for i in range(offsets[group], offsets[group + 1]):
+                out_targets[i] = targets[i + shift]
+                out_weights[i] = weights[i + shift]
 
 
 @plain_first
@@ -159,6 +173,27 @@ def _add_inner(t, threads, taken, offsets, targets, weights, labels, inner):
                 if labels[targets[i]] == label:
                     total += weights[i]
     inner[t][0] = total
+
+
+@plain_first
+@njit(**OPTIONS)
+def add_degrees(offsets, targets, weights, degrees, loops):
+    """Set the weight of each row, with loops twice, and that of its loops twice; return the number of other arcs.
+
+    Arcs of weight 0 do not count.
+    """
+    count = 0
+    for v in range(len(degrees)):
+        total = loop = 0
+        for i in range(offsets[v], offsets[v + 1]):
+            weight = weights[i]
+            total += weight
+            if targets[i] == v:
+                loop += weight
+            elif weight > 0:
+                count += 1
+        degrees[v], loops[v] = total + loop, 2 * loop
+    return count
 
 
 @plain_first

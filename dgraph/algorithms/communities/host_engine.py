@@ -67,7 +67,7 @@ class HostEngine:
         """Return the smallest vertex of the connected piece of each vertex within its community, and part of it."""
         if parts is not None:
             labels = self.within(labels.astype(np.int64) * level.n + parts, level.n**2)
-        return connected(level, labels)
+        return connected(level, labels, self.team)
 
     def alone(self, n: int) -> np.ndarray:
         """Return labels of single vertices."""

@@ -24,7 +24,7 @@ from dgraph.algorithms.communities.community_totals import (
     stays,
 )
 from dgraph.algorithms.communities.exact_gains import gain
-from dgraph.algorithms.communities.graph_level import CHUNK
+from dgraph.algorithms.communities.graph_level import chunk_of
 from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, barrier, fetch_add
 from dgraph.backend.cpu.threads.plain_kernels import plain_first
@@ -56,14 +56,15 @@ def move(
     starts, order = np.zeros(GROUPS + 1, np.int64), np.empty(n, np.int32)
     while True:
         salt = salts()
-        groups = FEW_GROUPS if np.count_nonzero(active) * SPARSE <= n else GROUPS
-        by_group(active, salt, groups, starts, order)
-        if not starts[-1] or not go_on(int(starts[-1])):
+        count = int(np.count_nonzero(active))
+        if not count or not go_on(count):
             break
-        threads = level.round_threads(int(starts[-1]), team)
+        groups = FEW_GROUPS if count * SPARSE <= n else GROUPS
+        threads = level.round_threads(count, team)
         inner, squares = np.zeros((threads, 8), np.int64), np.zeros(3, np.int64)
         team.run(
-            _round, threads, np.zeros(16, np.int64), np.zeros(3 * GROUPS, np.int64), starts, order, units.scale,
+            _round, threads, np.zeros(16, np.int64), np.zeros(3 * GROUPS, np.int64), starts,
+            np.zeros((threads, GROUPS), np.int64), order, units.scale,
             units.price, most, level.rows, partition.totals, partition.bounds, proposed, active, salt, groups, sums,
             touched, inner, squares,
         )  # fmt: skip
@@ -84,8 +85,8 @@ def move(
 @plain_first
 @njit(**OPTIONS)
 def _round(
-    t, threads, gate, taken, starts, order, scale, price, most, rows, totals, bounds, proposed, active, salt, groups,
-    all_sums, all_touched, inner, squares,
+    t, threads, gate, taken, starts, places, order, scale, price, most, rows, totals, bounds, proposed, active, salt,
+    groups, all_sums, all_touched, inner, squares,
 ):  # fmt: skip
     """Run the sub-rounds of a round: choose; take labels and move totals, on thread 0; activate neighbours.
 
@@ -97,15 +98,17 @@ def _round(
     labels, mass_of, counts_of = totals[0], totals[1], totals[3]
     slack, crossed = bounds[0], bounds[1]
     change = 0
+    by_group(t, threads, gate, active, salt, groups, starts, places, order)
     for group in range(groups):
         low, high = starts[group], starts[group + 1]
         if low == high:
             continue
+        size = chunk_of(high - low, threads)
         while True:
-            first = low + fetch_add(taken, 3 * group, CHUNK)
+            first = low + fetch_add(taken, 3 * group, size)
             if first >= high:
                 break
-            for k in range(first, min(first + CHUNK, high)):
+            for k in range(first, min(first + size, high)):
                 v = order[k]
                 active[v] = 0
                 if not stays(v, scale, price, mass, labels, mass_of, bounds):
@@ -134,11 +137,12 @@ def _round(
             taken[3 * group + 2] = moved
         barrier(gate, threads)
         high = taken[3 * group + 2]
+        size = chunk_of(high - low, threads)
         while True:
-            first = low + fetch_add(taken, 3 * group + 1, CHUNK)
+            first = low + fetch_add(taken, 3 * group + 1, size)
             if first >= high:
                 break
-            for k in range(first, min(first + CHUNK, high)):
+            for k in range(first, min(first + size, high)):
                 v = order[k]
                 old, new = proposed[v], labels[v]
                 for i in range(offsets[v], offsets[v + 1]):

@@ -18,7 +18,7 @@ import numpy as np
 from dgraph._support.compiled import njit
 from dgraph.algorithms.communities.community_totals import GROUPS, Partition, by_group, group_of
 from dgraph.algorithms.communities.exact_gains import as_float, exceeds, gain
-from dgraph.algorithms.communities.graph_level import CHUNK
+from dgraph.algorithms.communities.graph_level import CHUNK, chunk_of
 from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cpu.threads.atomics import OPTIONS, barrier, fetch_add, mixed
 from dgraph.backend.cpu.threads.plain_kernels import plain_first
@@ -39,14 +39,14 @@ def refine(partition: Partition, units: Units, theta: float, salt: int, team: Te
     level = partition.level
     threads, n = level.round_threads(level.n, team), level.n
     parts, sizes = np.arange(n, dtype=np.int32), np.ones(n, np.int64)
-    inside, change = np.empty(n, np.int64), np.zeros(n, np.int64)
+    inside, change, joins = np.empty(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
     starts, order = np.zeros(GROUPS + 1, np.int64), np.empty(n, np.int32)
-    by_group(np.ones(n, np.uint8), salt, GROUPS, starts, order)
     factor = 0.0 if theta == 0 else inverse(theta, units)
     team.run(
-        _refine, threads, np.zeros(16, np.int64), np.zeros(2 * GROUPS + 1, np.int64), starts, order, units.scale,
-        units.price, level.rows, partition.labels, partition.mass, parts, parts.copy(), level.mass.copy(), sizes,
-        inside, change, salt, factor, noise(), np.zeros((threads, n), np.int64), np.empty((threads, n + 1), np.int32),
+        _refine, threads, np.zeros(16, np.int64), np.zeros(2 * GROUPS + 1, np.int64), starts,
+        np.zeros((threads, GROUPS), np.int64), order, np.ones(n, np.uint8), units.scale, units.price, level.rows,
+        partition.labels, partition.mass, parts, parts.copy(), level.mass.copy(), sizes, inside, change, joins, salt,
+        factor, noise(), np.zeros((threads, n), np.int64), np.empty((threads, n + 1), np.int32),
     )  # fmt: skip
     return parts
 
@@ -60,10 +60,15 @@ def inverse(theta: float, units: Units) -> float:
 @plain_first
 @njit(**OPTIONS)
 def _refine(
-    t, threads, gate, taken, starts, order, scale, price, rows, labels, mass_of, parts, proposed, mass_in, sizes,
-    inside, change, salt, factor, draws, all_sums, all_touched,
+    t, threads, gate, taken, starts, places, order, every, scale, price, rows, labels, mass_of, parts, proposed,
+    mass_in, sizes, inside, change, joins, salt, factor, draws, all_sums, all_touched,
 ):  # fmt: skip
-    """Run all sub-rounds. ``inside`` of a part: weight from it to the rest of its community."""
+    """Run all sub-rounds.
+
+    ``inside`` of a part: weight from it to the rest of its community; ``change`` of a vertex: by how much it changes
+    that of the part it joins; ``joins`` of a part: vertices that join it in this sub-round. Only where these are
+    several may they have arcs to each other, so only then their rows are read again.
+    """
     offsets, targets, weights, mass, _ = rows
     sums, touched, n = all_sums[t], all_touched[t], len(labels)
     while True:
@@ -76,36 +81,38 @@ def _refine(
                 if labels[targets[i]] == labels[v]:
                     weight += weights[i]
             inside[v] = weight
-    barrier(gate, threads)
+    by_group(t, threads, gate, every, salt, GROUPS, starts, places, order)
     for group in range(GROUPS):
         low, high = starts[group], starts[group + 1]
+        size = chunk_of(high - low, threads)
         while True:
-            first = low + fetch_add(taken, 2 * group, CHUNK)
+            first = low + fetch_add(taken, 2 * group, size)
             if first >= high:
                 break
-            for k in range(first, min(first + CHUNK, high)):
+            for k in range(first, min(first + size, high)):
                 v = order[k]
                 if sizes[v] == 1 and parts[v] == v:
-                    proposed[v] = _choose(
+                    part, change[v] = _choose(
                         v, scale, price, rows, labels, mass_of, parts, mass_in, sizes, inside, salt, group, factor,
                         draws, sums, touched,
                     )  # fmt: skip
+                    if part != v:
+                        proposed[v] = part
+                        fetch_add(joins, part, 1)
         barrier(gate, threads)
         while True:
-            first = low + fetch_add(taken, 2 * group + 1, CHUNK)
+            first = low + fetch_add(taken, 2 * group + 1, size)
             if first >= high:
                 break
-            for k in range(first, min(first + CHUNK, high)):
+            for k in range(first, min(first + size, high)):
                 v = order[k]
                 part = proposed[v]
-                if part == parts[v]:
+                if part == parts[v] or joins[part] == 1:
                     continue
-                weight = inside[v]
+                weight = change[v]
                 for i in range(offsets[v], offsets[v + 1]):
                     u = targets[i]
-                    if parts[u] == part:
-                        weight -= 2 * weights[i]
-                    elif proposed[u] == part:
+                    if proposed[u] == part and parts[u] != part:
                         weight -= weights[i]
                 change[v] = weight
         barrier(gate, threads)
@@ -120,6 +127,7 @@ def _refine(
                     mass_in[v] = 0
                     mass_in[part] += mass[v]
                     inside[part] += change[v]
+                    joins[part] = 0
         barrier(gate, threads)
 
 
@@ -127,11 +135,11 @@ def _refine(
 def _choose(
     v, scale, price, rows, labels, mass_of, parts, mass_in, sizes, inside, salt, group, factor, draws, sums, touched
 ):  # fmt: skip
-    """Return the part that a lone vertex joins, or v."""
+    """Return the part that a lone vertex joins, or v, and by how much the part's weight inside changes."""
     offsets, targets, weights, mass, _ = rows
     whole, cost = mass_of[labels[v]], price * mass[v]
     if gain(scale, inside[v], cost, whole - mass[v])[0] < 0:
-        return np.int32(v)
+        return np.int32(v), 0
     count = 0
     for i in range(offsets[v], offsets[v + 1]):
         u = targets[i]
@@ -141,10 +149,11 @@ def _choose(
             count += sums[part] == 0
             sums[part] += weights[i]
     chosen, best = np.int32(v), gain(0, 0, 0, 0)
-    best_score, most_noise = _noise(v, v, salt, draws), draws[len(draws) - 1]
+    change, best_score, most_noise = 0, _noise(v, v, salt, draws), draws[len(draws) - 1]
     for k in range(count):
         part = touched[k]
-        exact = gain(scale, sums[part], cost, mass_in[part])
+        weight = sums[part]
+        exact = gain(scale, weight, cost, mass_in[part])
         sums[part] = 0
         if exact[0] < 0:
             continue
@@ -160,8 +169,8 @@ def _choose(
             continue
         score += _noise(v, part, salt, draws) if factor > 0 else 0.0
         if factor == 0 or score > best_score or (score == best_score and part < chosen):
-            chosen, best, best_score = part, exact, score
-    return chosen
+            chosen, best, best_score, change = part, exact, score, inside[v] - 2 * weight
+    return chosen, change
 
 
 @njit(**OPTIONS)

@@ -1,4 +1,4 @@
-"""Moves of single vertices in one serial order, and connected pieces of communities."""
+"""Moves of single vertices in one serial order, and connected pieces of communities by union-find on all threads."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dgraph._support.compiled import njit
 from dgraph.algorithms.communities.community_totals import ALONE, Partition, best_move, empty_label, shift, stays
 from dgraph.algorithms.communities.graph_level import CHUNK, GraphLevel
 from dgraph.algorithms.communities.units import Units
-from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
+from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, barrier, fetch_add, replace_if_equal
 from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.cpu.threads.team import Team
 
@@ -63,28 +63,43 @@ def _sweep(vertices, scale, price, most, rows, totals, bounds, sums, touched):
             shift(v, new, rows, totals, bounds)
 
 
+@njit(**INLINE)
+def _first(pieces, v):
+    """Return the first vertex of the piece of v so far, and shorten the way to it."""
+    while pieces[v] != v:
+        pieces[v] = pieces[pieces[v]]
+        v = pieces[v]
+    return v
+
+
 @plain_first
 @njit(**OPTIONS)
-def _connect(offsets, targets, labels, pieces, stack):
-    for root in range(len(labels)):
-        if pieces[root] >= 0:
-            continue
-        pieces[root] = root
-        stack[0] = root
-        height = 1
-        while height:
-            height -= 1
-            v = stack[height]
+def _connect(t, threads, gate, taken, offsets, targets, labels, pieces):
+    """Join the pieces of the ends of each arc within a community, the later one to the first one."""
+    n = len(labels)
+    while True:
+        first = fetch_add(taken, 0, CHUNK)
+        if first >= n:
+            break
+        for v in range(first, min(first + CHUNK, n)):
             for i in range(offsets[v], offsets[v + 1]):
                 u = targets[i]
-                if pieces[u] < 0 and labels[u] == labels[v]:
-                    pieces[u] = root
-                    stack[height] = u
-                    height += 1
+                if u > v or labels[u] != labels[v]:  # the other end joins them
+                    continue
+                least, most = _first(pieces, u), _first(pieces, v)
+                while least != most:
+                    least, most = min(least, most), max(least, most)
+                    if replace_if_equal(pieces, most, most, least, threads == 1):
+                        break
+                    least, most = _first(pieces, least), _first(pieces, most)
+    barrier(gate, threads)
+    for v in range(n * t // threads, n * (t + 1) // threads):
+        pieces[v] = _first(pieces, v)
 
 
-def connected(level: GraphLevel, labels: np.ndarray) -> np.ndarray:
+def connected(level: GraphLevel, labels: np.ndarray, team: Team) -> np.ndarray:
     """Return the smallest vertex of the connected piece of each vertex within its community."""
-    pieces = np.full(level.n, -1, np.int32)
-    _connect(level.offsets, level.targets, labels, pieces, np.empty(level.n, np.int32))
+    pieces = np.arange(level.n, dtype=np.int32)
+    gate, taken = np.zeros(16, np.int64), np.zeros(1, np.int64)
+    team.run(_connect, level.threads(team), gate, taken, level.offsets, level.targets, labels, pieces)
     return pieces
