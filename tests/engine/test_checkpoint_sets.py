@@ -3,8 +3,10 @@
 import json
 import os
 
+import numpy as np
 import pytest
 from flat_run import flat_run
+from simulated import on_ranks
 from stopped_runs import graph, stopped
 
 import dgraph
@@ -139,3 +141,22 @@ def test_what_writes_no_checkpoints_says_so(name, tmp_path):
     result = dgraph.run(name, dgraph.Graph.load("rmat:6", comm=SerialComm()), checkpoint=tmp_path / "ck")
     assert f"{name} writes no checkpoints: a run that is stopped starts again" in result.report["warnings"]
     assert not (tmp_path / "ck").exists()
+
+
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize("writers", [1, 2, 3, 5])
+@pytest.mark.parametrize("readers", [1, 2, 3, 4])
+def test_each_rank_reads_its_share_of_the_rows(writers, readers, tmp_path):
+    """Every row comes once, whatever the numbers of ranks, and a rank holds a P-th of them, up to a row a part."""
+    gids = np.array_split(np.arange(1000), writers)
+
+    def work(comm):
+        arrays = {"gids": gids[comm.rank], "active": gids[comm.rank] % 3 == 0}
+        return checkpoint_file.write(tmp_path, arrays, {}, comm)
+
+    assert on_ranks(writers, work) == [None] * writers
+    shares = on_ranks(readers, lambda c: checkpoint_file.read(*checkpoint_file.manifests(tmp_path, c)[0], c))
+    assert max(share["gids"].size for share in shares) <= 1000 / readers + writers
+    rows = np.concatenate([share["gids"] for share in shares])
+    assert sorted(rows) == list(range(1000))
+    assert np.array_equal(np.concatenate([share["active"] for share in shares]), rows % 3 == 0)

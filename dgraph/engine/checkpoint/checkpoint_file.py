@@ -14,7 +14,7 @@ import shutil
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -189,7 +189,7 @@ def _manifest(path: Path) -> dict:
 def read(place: Path, manifest: dict, comm: Comm) -> dict[str, np.ndarray]:
     """Read this rank's share of a set's parts and check them against the manifest; collective.
 
-    The number of ranks may differ from the number of parts: rank r reads parts r, r + P, …
+    The number of ranks may differ from the number of parts: each of P ranks reads a P-th of their rows.
 
     Raises:
         DataError: a part is truncated or changed; raised on every rank.
@@ -197,17 +197,17 @@ def read(place: Path, manifest: dict, comm: Comm) -> dict[str, np.ndarray]:
     """
     with comm.together():
         parts = manifest["parts"]
-        mine = [
-            _read_part(place / f"part-{r}", parts[r], manifest["arrays"])
-            for r in range(comm.rank, len(parts), comm.size)
-        ]
-        if not mine:  # more ranks than parts: empty arrays of the right dtypes
-            first = _read_part(place / "part-0", parts[0], manifest["arrays"])
-            mine = [{name: array[:0] for name, array in first.items()}]
+        begin, end = comm.rank * len(parts), (comm.rank + 1) * len(parts)  # in P-ths of a part
+        mine = []
+        for number in range(begin // comm.size, -(-end // comm.size)):
+            first = number * comm.size
+            share = slice(max(begin - first, 0), min(end - first, comm.size), comm.size)
+            mine.append(_read_part(place / f"part-{number}", parts[number], manifest["arrays"], share))
         return {name: np.concatenate([part[name] for part in mine]) for name in manifest["arrays"]}
 
 
-def _read_part(path: Path, wanted: dict[str, int], names: list[str]) -> dict[str, np.ndarray]:
+def _read_part(path: Path, wanted: dict[str, int], names: list[str], share: slice) -> dict[str, np.ndarray]:
+    """Check a file, and return rows of its arrays: from ``share.start`` to ``share.stop``, in ``share.step``-ths."""
     try:
         size, crc = 0, 0
         with open(path, "rb") as file:
@@ -218,6 +218,17 @@ def _read_part(path: Path, wanted: dict[str, int], names: list[str]) -> dict[str
                     f"{path}: size or checksum differs from its manifest's: the file was cut short or changed"
                 )
             file.seek(0)
-            return {name: np.lib.format.read_array(file, allow_pickle=False) for name in names}
+            return {name: _slice_of_array(file, share) for name in names}
     except OSError as error:
         raise OutputError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _slice_of_array(file: BinaryIO, share: slice) -> np.ndarray:
+    """Return rows of a one-dimensional array in NumPy's format, as in :func:`_read_part`, and go to the array's end."""
+    np.lib.format.read_magic(file)
+    (size,), _, dtype = np.lib.format.read_array_header_1_0(file)
+    low, high, begin = size * share.start // share.step, size * share.stop // share.step, file.tell()
+    file.seek(begin + low * dtype.itemsize)
+    values = np.fromfile(file, dtype, high - low)
+    file.seek(begin + size * dtype.itemsize)
+    return values
