@@ -127,18 +127,26 @@ class BucketedArcs:
         return offsets, targets, weights, equal, loops
 
     def _joined(self, values: np.ndarray, offsets: np.ndarray, threads: int) -> np.ndarray:
-        """Return the values of all buckets without the gaps that merging left at their ends; one thread moves them."""
+        """Return the values of all buckets without the gaps that merging left at their ends.
+
+        Each thread moves a share of the buckets in one task: a task a bucket costs more than to move it.
+        """
         if values.size == offsets[-1]:
             return values
         joined = values if threads == 1 else np.empty(int(offsets[-1]), values.dtype)
 
-        def copy(bucket: int) -> None:
-            low, high = (min(row << self.shift, self.rows) for row in (bucket, bucket + 1))
-            begin, start = int(offsets[low]), int(self.starts[bucket])
-            size = int(offsets[high]) - begin
-            joined[begin : begin + size] = values[start : start + size]
+        firsts = np.minimum(np.arange(self.starts.size) << self.shift, self.rows)
+        begins = offsets[firsts].tolist()
 
-        for _ in in_order(copy, range(self.starts.size - 1), threads):
+        def copy(buckets: slice) -> None:
+            moves = zip(begins[buckets], begins[buckets.start + 1 :], self.starts[buckets].tolist(), strict=False)
+            for begin, end, start in moves:
+                joined[begin:end] = values[start : start + end - begin]
+
+        size = self.starts.size - 1
+        inner = np.searchsorted(begins, np.linspace(0, begins[-1], threads + 1)[1:-1])
+        cuts = [0, *np.minimum(inner, size).tolist(), size]
+        for _ in in_order(copy, map(slice, cuts[:-1], cuts[1:]), threads):
             pass
         joined.resize(int(offsets[-1]), refcheck=False)
         return joined

@@ -212,19 +212,24 @@ def note_found(facts: LoadFacts, loops: int, equal: int, equal_loops: int, liste
 def tally(block: EdgeBlock, comm: Comm) -> None:
     """Fill in arcs, m, isolated vertices and the largest degree from the rows; collective."""
     loops_here: list[int] = []
+    degrees_here: list[int] = [0]
+    empty = np.empty(block.rows, bool)
     threads = 1 if comm.size == 1 and block.rows + block.targets.size < SHARE else rank_threads(comm)
 
     def count(rows: slice) -> None:
         offsets = block.offsets[rows.start : rows.stop + 1]
         loops_here.append(count_loops(offsets, block.targets, block.first + rows.start))
+        degrees = np.diff(offsets)
+        degrees_here.append(int(degrees.max(initial=0)))
+        np.equal(degrees, 0, out=empty[rows])
 
     row_shares(count, block.offsets, threads)
-    here = [block.targets.size, sum(loops_here), _isolated(block, threads, comm)]
+    here = [block.targets.size, sum(loops_here), _isolated(block, empty, threads, comm)]
     arcs, loops, isolated = (int(count) for count in comm.allreduce(np.array(here, np.int64)))
     block.arcs = arcs
     block.m = arcs if block.directed else (arcs - loops) // 2 + loops
     block.facts.isolated = isolated
-    block.facts.largest_degree = comm.largest(int(np.diff(block.offsets).max(initial=0)))
+    block.facts.largest_degree = comm.largest(max(degrees_here))
 
 
 def symmetrised(block: EdgeBlock, comm: Comm, keep_parallel: bool = False, rule: str = "min") -> EdgeBlock:
@@ -399,9 +404,8 @@ def _send(columns, cuts, comm):
     return list(zip(*parts, strict=True))
 
 
-def _isolated(block, threads, comm):
-    """Return the number of rows here without an arc in either direction; collective."""
-    empty = np.diff(block.offsets) == 0
+def _isolated(block, empty, threads, comm):
+    """Return the number of rows here without an arc in either direction, of ``empty`` ones; collective."""
     if not block.directed:
         return int(np.count_nonzero(empty))
     if comm.size == 1:

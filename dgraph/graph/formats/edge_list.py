@@ -69,14 +69,14 @@ def read_edge_list(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
         kinds, example, "", form.comments, separator, columns.usual, form.decimal, advice=ADVICE,
         first=FIRST, quoted=True,
     )  # fmt: skip
-    raw = _read_lines(path, head, layout, columns, comm, options)
+    raw, _ = _read_lines(path, head, layout, columns, comm, options)
     set_direction(raw, path, True, f"the default for {suffix_of(path, options.format)}")
     return raw
 
 
 def read_cedge(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
     """Read ``EDGE SOURCE TARGET LENGTH`` lines; the vertices are the ids that occur."""
-    raw = _read_fixed(path, comm, options, (WHOLE, SOURCE, TARGET, NUMBER), "EDGE SOURCE TARGET LENGTH")
+    raw, _ = _read_fixed(path, comm, options, (WHOLE, SOURCE, TARGET, NUMBER), "EDGE SOURCE TARGET LENGTH")
     set_direction(raw, path, True, "the default for .cedge")
     return raw
 
@@ -92,8 +92,7 @@ def read_wel(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
 
 
 def _read_dense(path: str, comm: Comm, options: LoadOptions, kinds: tuple[int, ...], example: str) -> RawEdges:
-    raw = _read_fixed(path, comm, options, kinds, example)
-    largest = max(_id_range(raw.src, raw.dst, comm)[1], 0)
+    raw, largest = _read_fixed(path, comm, options, kinds, example)
     edges = comm.total(raw.src.size)
     with comm.together():
         check_size(path, largest + 1, edges, options)
@@ -102,8 +101,10 @@ def _read_dense(path: str, comm: Comm, options: LoadOptions, kinds: tuple[int, .
     return raw
 
 
-def _read_fixed(path: str, comm: Comm, options: LoadOptions, kinds: tuple[int, ...], example: str) -> RawEdges:
-    """Read lines of a format that says which columns it has."""
+def _read_fixed(
+    path: str, comm: Comm, options: LoadOptions, kinds: tuple[int, ...], example: str
+) -> tuple[RawEdges, int]:
+    """Read lines of a format that says which columns it has; return the largest id, too."""
     comments = edge_form(options).comments
     head = read_head(path, comments, comm)
     layout = Layout(
@@ -122,8 +123,8 @@ def _read_fixed(path: str, comm: Comm, options: LoadOptions, kinds: tuple[int, .
 
 def _read_lines(
     path: str, head: FileHead, layout: Layout, columns: ListColumns, comm: Comm, options: LoadOptions
-) -> RawEdges:
-    """Read the edges of the file's lines, of which the first may be a header; collective.
+) -> tuple[RawEdges, int]:
+    """Read the edges of the file's lines, of which the first may be a header, and the largest id; collective.
 
     Counts can be checked only after the lines below have been read. An ambiguous first line is therefore read as an
     edge, and is dropped if it turns out to hold counts.
@@ -156,7 +157,7 @@ def _read_lines(
     raw.attributes = read_kept(
         path, columns.names, layout.separator, layout.comments, head.below, raw.src.size, comm, options
     )
-    return raw
+    return raw, high
 
 
 def _are_counts(counts: Counts, table: LineTable, skipped: bool, comm: Comm) -> bool:
