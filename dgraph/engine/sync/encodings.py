@@ -85,7 +85,8 @@ def decode(
         return None, ()
     if message.size < HEADER:
         raise _malformed(message, total, f"it is shorter than its header of {HEADER} bytes")
-    word, count = message[:HEADER].view(np.int64).tolist()
+    header = message[:HEADER].view(np.int64).tolist()
+    word, count = header[CPU.kind_word], header[CPU.count_word]
     kind, uniform, place = word & KINDS, word >> KIND_BITS, HEADER
     if not (NOTHING < kind <= OFFSETS and 0 <= uniform < 1 << len(dtypes)):
         raise _malformed(message, total, f"its kind is {kind} and its columns of one value are {uniform:#b}")
