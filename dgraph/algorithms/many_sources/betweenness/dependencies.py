@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from dgraph.algorithms.many_sources.betweenness.path_batch import Batch
 from dgraph.algorithms.many_sources.betweenness.paths_kernel import (
     BUFFER,
     CELLS,
     PLANES,
-    Batch,
     backward_round,
     begin_batch,
     forward_round,
