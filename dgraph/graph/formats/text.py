@@ -28,6 +28,7 @@ from dgraph.graph.formats.decimal_marks import decimal_swap
 from dgraph.graph.formats.hidden_lines import HiddenLines
 from dgraph.graph.formats.line_layout import Layout, _line, _token, reason_of
 from dgraph.graph.formats.lines import LineBuffer
+from dgraph.graph.formats.number_tokens import all_whole, any_integer, correctly_rounded
 from dgraph.graph.formats.plain_scan import PlainLines
 from dgraph.graph.formats.quoted import FAULT as QUOTES
 from dgraph.graph.formats.quoted import unquoted
@@ -325,7 +326,7 @@ class _Reader:
             self.fresh.add(hidden, self.lines + first, _line(original, start))
         finite = None
         if self.weighted and not integral and lates:
-            values = scan.correctly_rounded(text, buffers.late[:lates, 2:])
+            values = correctly_rounded(text, buffers.late[:lates, 2:])
             buffers.reals[buffers.late[:lates, 0]] = values
             finite = np.isfinite(values)
             if finite.all():
@@ -337,8 +338,8 @@ class _Reader:
                 self.fault = f"got weight {quoted}; it does not fit a double; write a smaller number"
                 return False
             else:
-                integral = early and scan.all_whole(text, buffers.late[:lates, 2:][finite])
-            self.rounded = self.rounded or (not integral and bool(scan.any_integer(text, buffers.late[:lates, 2:])))
+                integral = early and all_whole(text, buffers.late[:lates, 2:][finite])
+            self.rounded = self.rounded or (not integral and bool(any_integer(text, buffers.late[:lates, 2:])))
         self.lines, self.scanned_lines = self.lines + lines, self.scanned_lines + lines
         if wrong != scan.OK:
             self.fault = reason_of(wrong, column, original, line, token, layout)
