@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from dgraph._support import affinity
-from dgraph.backend.interface import Backend
+from dgraph.backend.backend_base import Backend
 from dgraph.backend.schedule_options import DEVICE, HOST
 from dgraph.backend.transport_names import AUTO, MPI_HOST, TRANSPORTS, Connection, connect
 from dgraph.errors import UsageError, unknown

@@ -13,9 +13,10 @@ from dgraph.comm import Comm, collective, communicator
 from dgraph.errors import DataError, UsageError, shown
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
 from dgraph.graph.build.array_input import as_ids, check_range, host_array
-from dgraph.graph.build.clean import RawEdges, assemble, note_found, tally
+from dgraph.graph.build.clean import assemble, note_found, tally
 from dgraph.graph.build.clean_kernels import count_loops
 from dgraph.graph.build.collective_checks import is_clean, unify_weights
+from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.build.rows_from_file import RawRows, check_mirrored
 from dgraph.graph.devices import Device
 from dgraph.graph.formats.column_names import BY_NAME

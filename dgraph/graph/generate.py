@@ -14,7 +14,7 @@ from dgraph.comm.base import Comm
 from dgraph.comm.rank_threads import rank_threads
 from dgraph.errors import UsageError
 from dgraph.graph.block import LoadFacts
-from dgraph.graph.build.clean import RawEdges
+from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.generators import classic, lattice, random_graphs, roadnet
 from dgraph.graph.generators.counter import MAX_ITEMS
 from dgraph.graph.generators.recipe import Edges, Recipe

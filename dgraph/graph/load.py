@@ -18,8 +18,9 @@ from dgraph.comm.hosts import ranks_here
 from dgraph.comm.memory import free_memory
 from dgraph.errors import OutOfMemory, UsageError, unknown
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
-from dgraph.graph.build.clean import RawEdges, assemble
+from dgraph.graph.build.clean import assemble
 from dgraph.graph.build.order import by_degree
+from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.build.rows_from_file import RawRows, build_from_rows, check_mirrored
 from dgraph.graph.file_formats import FILE_FORMATS
 from dgraph.graph.formats import FORMATS, NAMING, suffix_of

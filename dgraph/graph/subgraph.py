@@ -15,9 +15,10 @@ from dgraph.comm.base import Comm
 from dgraph.comm.owner_directed import scatter
 from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock, gid_type
-from dgraph.graph.build.clean import RawEdges, assemble, note_found, tally
+from dgraph.graph.build.clean import assemble, note_found, tally
 from dgraph.graph.build.clean_kernels import count_loops
 from dgraph.graph.build.id_compaction import number_ids
+from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.edge_attributes import selected
 from dgraph.graph.ids import SparseIds, VertexIds, remote_look_up
 from dgraph.graph.load_options import LoadOptions

@@ -21,20 +21,18 @@ from dgraph.comm.serial import SerialComm
 from dgraph.errors import DataError, UsageError
 from dgraph.graph.devices import Cpu
 from dgraph.graph.stored_graph import Graph
+from dgraph.networkx_backend.networkx_arrays import adjacency_of, are_positions, attribute_of, numbers_of
 from dgraph.networkx_backend.service_graphs import is_gone, service_graph
 
 SMALL = 20_000
 """Arcs below which one CPU thread runs the rounds, unless ``nx.config.backends.dgraph.device`` names a device."""
 
-EXACT = 2.0**53
-"""From this size on a float64 cannot hold every integer."""
 
 LARGEST = {"i": 2.0**62, "f": float(np.finfo(np.float64).max)}
 """Kind of weights → largest length of a path that the engine adds up."""
 
 MOST_NODES = 2**32 - 2
 
-BEYOND = "an edge attribute is an integer beyond 63 bits, which the engine's arrays cannot hold"
 
 _comm = SerialComm()
 
@@ -104,7 +102,7 @@ class ConvertedGraph:
     @cached_property
     def numbered(self) -> bool:
         """True if a position is its node."""
-        return _are_positions(self.nodes)
+        return are_positions(self.nodes)
 
     def names(self, positions: np.ndarray) -> list:
         """Return the nodes at positions."""
@@ -140,7 +138,7 @@ class ConvertedGraph:
                     f"the graph was converted without the edge attribute {attribute!r}; give weight={attribute!r} to "
                     "from_networkx, or weight=None to the function"
                 )
-            self.values[attribute] = _numbers(_attribute(_adjacency(self.source), self._multigraph, attribute, 1))
+            self.values[attribute] = numbers_of(attribute_of(adjacency_of(self.source), self._multigraph, attribute, 1))
         weights = self.values[attribute]
         return None if weights.dtype.kind == "i" and np.all(weights == 1) else weights
 
@@ -153,7 +151,7 @@ class ConvertedGraph:
         if attribute in self.values or self.source is None:
             self.weights(attribute)
             return self.values[attribute]
-        return _numbers(_attribute(_adjacency(self.source), self._multigraph, attribute, float("inf")))
+        return numbers_of(attribute_of(adjacency_of(self.source), self._multigraph, attribute, float("inf")))
 
     def signed(self, attribute: str | None) -> bool:
         """Return True if an edge has a negative weight, and all weights are finite."""
@@ -303,7 +301,7 @@ def convert_from_nx(
     """
     if isinstance(graph, ConvertedGraph):
         return graph
-    nodes, adjacency = list(graph), _adjacency(graph)
+    nodes, adjacency = list(graph), adjacency_of(graph)
     n = len(nodes)
     if n > MOST_NODES:
         raise NotImplementedError(f"{n} nodes; the backend takes at most {MOST_NODES}")
@@ -311,7 +309,7 @@ def convert_from_nx(
     offsets = np.zeros(n + 1, np.int64)
     np.cumsum(degrees, out=offsets[1:])
     ends: Iterable = chain.from_iterable(adjacency.values())
-    numbered = _are_positions(nodes)
+    numbered = are_positions(nodes)
     if not numbered:
         index = dict(zip(nodes, range(n), strict=True))
         ends = map(index.__getitem__, ends)
@@ -324,7 +322,7 @@ def convert_from_nx(
         targets = np.repeat(targets, copies)
     values = {}
     for attribute, default in (edge_attrs or {}).items():
-        values[attribute] = _numbers(_attribute(adjacency, multigraph, attribute, default))
+        values[attribute] = numbers_of(attribute_of(adjacency, multigraph, attribute, default))
     converted = ConvertedGraph(
         nodes, offsets, targets, values, directed=graph.is_directed(), multigraph=multigraph,
         source=graph if preserve_edge_attrs or preserve_node_attrs else None,
@@ -333,11 +331,6 @@ def convert_from_nx(
     if not numbered:
         converted.index = index
     return converted
-
-
-def _are_positions(nodes: list) -> bool:
-    """Return True if the nodes are 0, 1, 2, … in this order, so that a node is its position."""
-    return all(type(node) is int for node in nodes) and nodes == list(range(len(nodes)))
 
 
 def convert_to_nx(value: Any, *, name: str | None = None) -> Any:
@@ -356,51 +349,3 @@ def from_networkx(graph: nx.Graph, weight: str | None = "weight") -> ConvertedGr
         NotImplementedError: as :func:`convert_from_nx`.
     """
     return convert_from_nx(graph, edge_attrs=None if weight is None else {weight: 1})
-
-
-def _adjacency(graph: nx.Graph) -> Mapping:
-    """Return node → neighbour → attributes, or key → attributes; a copy of a view, whose lengths may be wrong.
-
-    Raises:
-        NotImplementedError: the graph's class has neighbours of its own making.
-    """
-    base = nx.DiGraph if graph.is_directed() else nx.Graph
-    if any(getattr(type(graph), name) is not getattr(base, name) for name in ("adjacency", "neighbors")):
-        raise NotImplementedError(f"{type(graph).__name__} computes its neighbours, which are not converted")
-    if isinstance(graph._adj, dict):
-        return graph._adj
-    if graph.is_multigraph():
-        return {u: {v: dict(keys.items()) for v, keys in row.items()} for u, row in graph._adj.items()}
-    return {u: dict(row.items()) for u, row in graph._adj.items()}
-
-
-def _attribute(adjacency: Mapping, multigraph: bool, attribute: str, default: Any) -> list:
-    """Return an edge attribute arc by arc."""
-    data = chain.from_iterable(map(methodcaller("values"), adjacency.values()))
-    if multigraph:
-        data = chain.from_iterable(map(methodcaller("values"), data))
-    return [attributes.get(attribute, default) for attributes in data]
-
-
-def _numbers(values: list) -> np.ndarray:
-    """Return numbers as int64 or float64.
-
-    Raises:
-        NotImplementedError: other objects, or integers that the array would round.
-    """
-    try:
-        array = np.array(values) if values else np.ones(0, np.int64)
-    except (ValueError, OverflowError) as wrong:
-        raise NotImplementedError(f"edge attributes that are not numbers: {wrong}") from wrong
-    if array.ndim != 1 or array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
-        if all(isinstance(value, (int, float)) for value in values):
-            raise NotImplementedError(BEYOND)
-        raise NotImplementedError("edge attributes that are not integers or floats")
-    if array.dtype.kind in "bi":
-        return array.astype(np.int64, copy=False)
-    if array.dtype.kind == "u" and array.max() >= 2**63:
-        raise NotImplementedError(BEYOND)
-    large = array.dtype.kind == "f" and (np.isfinite(array) & (np.abs(array) >= EXACT)).any()
-    if large and any(isinstance(value, int) for value in values):
-        raise NotImplementedError("integers above 2^53 beside floats would be rounded")
-    return array.astype(np.int64 if array.dtype.kind == "u" else np.float64, copy=False)

@@ -5,8 +5,9 @@ instance to :func:`dgraph.run`. :func:`trace` turns a program into expressions; 
 """
 
 from dgraph.program.expression_tree import INF, Expr, TraceError, bit_count, maximum, minimum, mixed, sqrt, where
+from dgraph.program.field_declarations import Field, Global
 from dgraph.program.monoids import ADD, MAX, MIN, OR, Monoid
-from dgraph.program.program import ALL, CHANGED, Field, Global, Program
+from dgraph.program.program import ALL, CHANGED, Program
 from dgraph.program.row_reducers import BEST, HINDEX, MEX, MODE, RowReducer
 from dgraph.program.trace import Traced, trace
 

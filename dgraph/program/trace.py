@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from dgraph.program.expression_tree import Expr, TraceError, edge_id, lift, load
-from dgraph.program.program import ALL, BUILTINS, ID_SPAN, ID_UNORDERED, IN_DEGREE, Field, Program, extended
+from dgraph.program.field_declarations import Field
+from dgraph.program.program import ALL, BUILTINS, ID_SPAN, ID_UNORDERED, IN_DEGREE, Program, extended
 from dgraph.program.row_reducers import RowReducer
 from dgraph.program.trace_checks import check
 from dgraph.program.traced import GRAPH, KINDS, Traced

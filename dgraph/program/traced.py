@@ -7,8 +7,9 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from dgraph.program.expression_tree import Expr
+from dgraph.program.field_declarations import Field, Global
 from dgraph.program.monoids import MAX, MIN
-from dgraph.program.program import ALL, Field, Global, Program, extended
+from dgraph.program.program import ALL, Program, extended
 from dgraph.program.row_reducers import RowReducer
 
 T = TypeVar("T")

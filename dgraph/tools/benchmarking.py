@@ -25,6 +25,7 @@ from dgraph.algorithms.kcore_parts.peel import Peel
 from dgraph.algorithms.pagerank import SINGLE, PageRank
 from dgraph.algorithms.sssp import Sssp
 from dgraph.algorithms.sssp_parts.gather_near_hubs import has_hubs
+from dgraph.backend.backend_base import Backend
 from dgraph.backend.cuda import schedules
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.codegen import control_block
@@ -32,7 +33,6 @@ from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.gpu_options import SMALL, GpuPlan
 from dgraph.backend.cuda.round_kernels.machine import GpuMachine
 from dgraph.backend.cuda.transports import compare, selftest
-from dgraph.backend.interface import Backend
 from dgraph.backend.kernel_register import kernel_of
 from dgraph.backend.schedule_options import parse_record, parse_schedule
 from dgraph.backend.transport_names import TRANSPORTS

@@ -14,12 +14,11 @@ pieces. Without a matrix, distances are computed by the equations from d[u, u] =
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 import numpy as np
 
 from dgraph.errors import UsageError
-from dgraph.validate.certificate_register import certifies
+from dgraph.validate.certificate_register import Columns, Parameters, certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rule import Rule
 
@@ -31,9 +30,7 @@ ENTRIES = 1 << 22
 
 
 @certifies("apsp")
-def apsp(
-    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
-) -> list[str]:
+def apsp(distributed: DistributedColumns, columns: Columns, parameters: Parameters, rounds: int) -> list[str]:
     """Check the matrix, if there is one, and columns ``reached`` and ``farthest``; collective.
 
     Raises:

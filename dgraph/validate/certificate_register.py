@@ -9,7 +9,13 @@ import numpy as np
 
 from dgraph.validate.distributed_columns import DistributedColumns
 
-Certificate = Callable[[DistributedColumns, Mapping[str, np.ndarray], Mapping[str, Any], int], list[str] | None]
+Columns = Mapping[str, np.ndarray]
+"""Columns of an answer by name, of this rank's rows."""
+
+Parameters = Mapping[str, Any]
+"""Parameters of the run by name, defaults included."""
+
+Certificate = Callable[[DistributedColumns, Columns, Parameters, int], list[str] | None]
 
 CERTIFICATES: dict[str, Certificate] = {}
 """Algorithm → certificate. A certificate returns the list of properties it has checked, or raises ValidationFailed."""

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.errors import UsageError
-from dgraph.validate.certificate_register import certifies
+from dgraph.validate.certificate_register import Columns, Parameters, certifies
 from dgraph.validate.component_forest import ComponentForest
 from dgraph.validate.distributed_columns import DistributedColumns, distinct
 from dgraph.validate.host.host_rows import HostRows
@@ -31,9 +31,7 @@ FINE = 2.0**-20
 
 @certifies("louvain")
 @certifies("leiden")
-def communities(
-    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
-) -> list[str]:
+def communities(distributed: DistributedColumns, columns: Columns, parameters: Parameters, rounds: int) -> list[str]:
     """Check column ``community``; collective.
 
     Raises:

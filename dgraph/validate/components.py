@@ -11,21 +11,14 @@ along an arc, and f(v) is the smallest vertex that was hooked together with v, s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-import numpy as np
-
-from dgraph.validate.certificate_register import certifies
+from dgraph.validate.certificate_register import Columns, Parameters, certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rule import Rule
 from dgraph.validate.violation import Violations, decide
 
 
 @certifies("cc", proved=True)
-def cc(
-    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
-) -> list[str]:
+def cc(distributed: DistributedColumns, columns: Columns, parameters: Parameters, rounds: int) -> list[str]:
     """Check column ``labels``; collective.
 
     Raises:

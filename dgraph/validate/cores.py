@@ -24,22 +24,15 @@ neighbours remaining.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-import numpy as np
-
 from dgraph.errors import UsageError
-from dgraph.validate.certificate_register import certifies
+from dgraph.validate.certificate_register import Columns, Parameters, certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rule import Rule
 from dgraph.validate.violation import Violations, decide
 
 
 @certifies("kcore", proved=True)
-def kcore(
-    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
-) -> list[str]:
+def kcore(distributed: DistributedColumns, columns: Columns, parameters: Parameters, rounds: int) -> list[str]:
     """Check column ``core_number``, or ``in_core`` of one k-core; collective.
 
     Raises:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.validate.arc_sums import arriving, largest, leaving, near, slack, weights_of
-from dgraph.validate.certificate_register import certifies
+from dgraph.validate.certificate_register import Columns, Parameters, certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rule import Rule
 
@@ -31,9 +31,7 @@ FIXED = "scores are a fixed point"
 
 
 @certifies("eigenvector")
-def eigenvector(
-    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
-) -> list[str]:
+def eigenvector(distributed: DistributedColumns, columns: Columns, parameters: Parameters, rounds: int) -> list[str]:
     """Check column ``eigenvector``; collective.
 
     Raises:
@@ -53,9 +51,7 @@ def eigenvector(
 
 
 @certifies("katz")
-def katz(
-    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
-) -> list[str]:
+def katz(distributed: DistributedColumns, columns: Columns, parameters: Parameters, rounds: int) -> list[str]:
     """Check column ``katz``; collective.
 
     Raises:

@@ -12,21 +12,16 @@ Rounding. A sum of k numbers ≥ 0 has a relative error of at most (k - 1) 2^-53
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from dgraph.validate.arc_sums import arriving, departing, near, slack
-from dgraph.validate.certificate_register import certifies
+from dgraph.validate.certificate_register import Columns, Parameters, certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rule import Rule
 
 
 @certifies("hits")
-def hits(
-    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
-) -> list[str]:
+def hits(distributed: DistributedColumns, columns: Columns, parameters: Parameters, rounds: int) -> list[str]:
     """Check columns ``authorities`` and ``hubs``; collective.
 
     Raises:

@@ -6,23 +6,18 @@ edge in both directions twice, and it counts as two neighbours. With ``weighted`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from dgraph._support.compiled import njit
 from dgraph.errors import UsageError
-from dgraph.validate.certificate_register import certifies
+from dgraph.validate.certificate_register import Columns, Parameters, certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.host.host_rows import local
 from dgraph.validate.rule import Rule
 
 
 @certifies("cdlp")
-def cdlp(
-    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
-) -> list[str]:
+def cdlp(distributed: DistributedColumns, columns: Columns, parameters: Parameters, rounds: int) -> list[str]:
     """Check column ``labels``; collective.
 
     Raises:

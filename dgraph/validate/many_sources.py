@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.errors import ValidationFailed
-from dgraph.validate.certificate_register import Certificate, certifies
+from dgraph.validate.certificate_register import Certificate, Columns, Parameters, certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.pagerank import pagerank
 from dgraph.validate.path_dependencies import PathDependencies
@@ -40,9 +40,7 @@ CHECKED = 64
 
 
 @certifies("closeness")
-def closeness(
-    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
-) -> list[str]:
+def closeness(distributed: DistributedColumns, columns: Columns, parameters: Parameters, rounds: int) -> list[str]:
     """Check column ``closeness``; collective.
 
     Raises:
@@ -83,7 +81,7 @@ def closeness(
 
 @certifies("multi_source_bfs")
 def multi_source_bfs(
-    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
+    distributed: DistributedColumns, columns: Columns, parameters: Parameters, rounds: int
 ) -> list[str]:
     """Check the column of each source as levels of bfs; collective.
 
@@ -97,7 +95,7 @@ def multi_source_bfs(
 
 @certifies("multi_source_sssp")
 def multi_source_sssp(
-    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
+    distributed: DistributedColumns, columns: Columns, parameters: Parameters, rounds: int
 ) -> list[str]:
     """Check the column of each source as distances of sssp; collective.
 
@@ -144,7 +142,7 @@ def _each_column(
 
 @certifies("multi_source_pagerank")
 def multi_source_pagerank(
-    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
+    distributed: DistributedColumns, columns: Columns, parameters: Parameters, rounds: int
 ) -> list[str]:
     """Check the column of each source as ranks of pagerank with that personalisation; collective.
 
@@ -163,9 +161,7 @@ def multi_source_pagerank(
 
 
 @certifies("reachability")
-def reachability(
-    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
-) -> list[str]:
+def reachability(distributed: DistributedColumns, columns: Columns, parameters: Parameters, rounds: int) -> list[str]:
     """Check the column of each source against a search; collective.
 
     Raises:
@@ -203,9 +199,7 @@ def _named(
 
 
 @certifies("bc")
-def bc(
-    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
-) -> list[str]:
+def bc(distributed: DistributedColumns, columns: Columns, parameters: Parameters, rounds: int) -> list[str]:
     """Check column ``bc``; collective.
 
     Raises:

@@ -26,13 +26,11 @@ an iteration misses G by ``missed`` = U (2 + the sum of that times the flow). Do
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from dgraph.validate.certificate_register import certifies
+from dgraph.validate.certificate_register import Columns, Parameters, certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.host.host_prover import HostProver
 from dgraph.validate.rule import Rule
@@ -44,7 +42,7 @@ SINGLE = 2.0**-24
 
 @certifies("pagerank", proved=True)
 def pagerank(
-    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
+    distributed: DistributedColumns, columns: Columns, parameters: Parameters, rounds: int
 ) -> list[str] | None:
     """Check column ``pagerank``; collective. Return None if the ranks' CPUs must check it.
 

@@ -10,12 +10,11 @@ By hops, the dependencies of all edges on a source also sum to its distances: ev
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from dgraph.errors import ValidationFailed
-from dgraph.validate.certificate_register import certifies
+from dgraph.validate.certificate_register import Columns, Parameters, certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rule import Rule
 from dgraph.validate.searched_arcs import AGAIN, NEAR, SearchedArcs, chosen_sources, places_of, row_offsets
@@ -109,9 +108,7 @@ class PathDependencies:
 
 
 @certifies("edge_bc")
-def edge_bc(
-    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
-) -> list[str]:
+def edge_bc(distributed: DistributedColumns, columns: Columns, parameters: Parameters, rounds: int) -> list[str]:
     """Check the values of edges, and the columns ``edge_bc`` and ``target``; collective.
 
     Raises:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.errors import ValidationFailed
-from dgraph.validate.certificate_register import certifies
+from dgraph.validate.certificate_register import Columns, Parameters, certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rule import Rule
 
@@ -27,9 +27,7 @@ LOW = (1 << 64) - 1
 
 
 @certifies("random_walks")
-def random_walks(
-    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
-) -> list[str]:
+def random_walks(distributed: DistributedColumns, columns: Columns, parameters: Parameters, rounds: int) -> list[str]:
     """Check the walks where the answer has them, and column ``visits``; collective.
 
     Raises:

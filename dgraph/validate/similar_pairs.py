@@ -7,13 +7,10 @@ without given pairs is checked for some vertices, of which all vertices at two h
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from dgraph.errors import UsageError, ValidationFailed
-from dgraph.validate.certificate_register import certifies
+from dgraph.validate.certificate_register import Columns, Parameters, certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rule import Rule
 from dgraph.validate.searched_arcs import NEAR, SearchedArcs, places_of, row_offsets
@@ -26,9 +23,7 @@ STEP = 1 << 22
 
 
 @certifies("similarity")
-def similarity(
-    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
-) -> list[str]:
+def similarity(distributed: DistributedColumns, columns: Columns, parameters: Parameters, rounds: int) -> list[str]:
     """Check the pairs where the answer has them, and columns ``similarity`` and ``target``; collective.
 
     Raises:

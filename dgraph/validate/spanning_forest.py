@@ -10,22 +10,15 @@ heaviest that was taken between its ends and the tree in which they meet [King 1
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-import numpy as np
-
 from dgraph.errors import UsageError
-from dgraph.validate.certificate_register import certifies
+from dgraph.validate.certificate_register import Columns, Parameters, certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rule import Rule
 from dgraph.validate.violation import NOWHERE, Violations, decide
 
 
 @certifies("mst", proved=True)
-def mst(
-    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
-) -> list[str] | None:
+def mst(distributed: DistributedColumns, columns: Columns, parameters: Parameters, rounds: int) -> list[str] | None:
     """Check columns ``weight``, ``source`` and ``target``; collective. None: CPUs are to name a circle.
 
     Raises:

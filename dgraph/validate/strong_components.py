@@ -15,12 +15,7 @@ once its last incoming arc is gone. In an undirected graph one search proves 2, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-import numpy as np
-
-from dgraph.validate.certificate_register import certifies
+from dgraph.validate.certificate_register import Columns, Parameters, certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rule import Rule
 from dgraph.validate.violation import NOWHERE, Violations, decide
@@ -30,9 +25,7 @@ GROUPS = (("vertex",), ("own", "larger"), ("behind", "before"), ("apart",))
 
 
 @certifies("scc", proved=True)
-def scc(
-    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
-) -> list[str] | None:
+def scc(distributed: DistributedColumns, columns: Columns, parameters: Parameters, rounds: int) -> list[str] | None:
     """Check column ``labels``; collective. None: the prover leaves the proof to the CPUs.
 
     Raises:

@@ -23,19 +23,14 @@ which rule 2 cannot hold.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
-from dgraph.validate.certificate_register import certifies
+from dgraph.validate.certificate_register import Columns, Parameters, certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.host.host_prover import HostProver
 from dgraph.validate.rule import UNREACHED
 from dgraph.validate.tree_rules import tree_rules
 from dgraph.validate.violation import Violations, decide
-
-Columns = Mapping[str, np.ndarray]
 
 GROUPS = (("source", "negative", "beyond"), ("root", "out", "none"), ("lost",), ("short",))
 """Rules in the order in which they are decided, before those of the predecessors."""
@@ -45,9 +40,7 @@ SIGNED = ("bellman-ford", "bellman-ford-topology", "workfront")
 
 
 @certifies("bfs", proved=True)
-def bfs(
-    distributed: DistributedColumns, columns: Columns, parameters: Mapping[str, Any], rounds: int
-) -> list[str] | None:
+def bfs(distributed: DistributedColumns, columns: Columns, parameters: Parameters, rounds: int) -> list[str] | None:
     """Check levels, and predecessors if the result has them; collective. None: see :func:`prove_tree`.
 
     Raises:
@@ -58,9 +51,7 @@ def bfs(
 
 
 @certifies("sssp", proved=True)
-def sssp(
-    distributed: DistributedColumns, columns: Columns, parameters: Mapping[str, Any], rounds: int
-) -> list[str] | None:
+def sssp(distributed: DistributedColumns, columns: Columns, parameters: Parameters, rounds: int) -> list[str] | None:
     """Check distances, and predecessors if the result has them; collective. None: see :func:`prove_tree`.
 
     Raises:

@@ -6,21 +6,16 @@ edge closes it. That takes about 50 ns a wedge: minutes from R-MAT 20 up.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
-from dgraph.validate.certificate_register import certifies
+from dgraph.validate.certificate_register import Columns, Parameters, certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rising_rows import RisingRows
 from dgraph.validate.rule import Rule
 
 
 @certifies("triangles")
-def triangles(
-    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
-) -> list[str]:
+def triangles(distributed: DistributedColumns, columns: Columns, parameters: Parameters, rounds: int) -> list[str]:
     """Check column ``triangles``; collective.
 
     Raises:
@@ -36,9 +31,7 @@ def triangles(
 
 
 @certifies("lcc")
-def lcc(
-    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
-) -> list[str]:
+def lcc(distributed: DistributedColumns, columns: Columns, parameters: Parameters, rounds: int) -> list[str]:
     """Check column ``lcc``; collective.
 
     Raises:
@@ -56,9 +49,7 @@ def lcc(
 
 
 @certifies("clustering")
-def clustering(
-    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
-) -> list[str]:
+def clustering(distributed: DistributedColumns, columns: Columns, parameters: Parameters, rounds: int) -> list[str]:
     """Check column ``clustering``; collective.
 
     Each of the products and sums of k numbers ≥ 0, of cube roots among others, is right within (k + 16) 2^-53.

@@ -10,23 +10,19 @@ each. That suits graphs up to about R-MAT 16. An edge that goes takes its triang
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from dgraph.errors import ValidationFailed
-from dgraph.validate.certificate_register import certifies
+from dgraph.validate.certificate_register import Columns, Parameters, certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rising_rows import RisingRows
 from dgraph.validate.rule import Rule
 
 
 @certifies("ktruss")
-def ktruss(
-    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
-) -> list[str]:
+def ktruss(distributed: DistributedColumns, columns: Columns, parameters: Parameters, rounds: int) -> list[str]:
     """Check column ``truss`` or ``in_truss``, and the edges where the answer has them; collective.
 
     Raises:

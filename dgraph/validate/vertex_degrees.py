@@ -7,21 +7,16 @@ Counts must be equal; sums of k weights may be off by 2 k 2^-53 of the sum of th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from dgraph.validate.arc_sums import arriving, departing, largest, weights_of
-from dgraph.validate.certificate_register import certifies
+from dgraph.validate.certificate_register import Columns, Parameters, certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rule import Rule
 
 
 @certifies("degrees")
-def degrees(
-    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
-) -> list[str]:
+def degrees(distributed: DistributedColumns, columns: Columns, parameters: Parameters, rounds: int) -> list[str]:
     """Check all columns; collective.
 
     Raises:
@@ -45,7 +40,7 @@ def degrees(
 
 @certifies("neighbor_degree")
 def neighbor_degree(
-    distributed: DistributedColumns, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], rounds: int
+    distributed: DistributedColumns, columns: Columns, parameters: Parameters, rounds: int
 ) -> list[str]:
     """Check column ``neighbor_degree``; collective.
 

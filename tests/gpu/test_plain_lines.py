@@ -12,8 +12,9 @@ from dgraph.backend.cuda.graph_load import plain_lines
 from dgraph.comm import SerialComm
 from dgraph.errors import DataError
 from dgraph.graph.formats import scan
+from dgraph.graph.formats.line_layout import Layout
 from dgraph.graph.formats.sniff import DataStart
-from dgraph.graph.formats.text import Layout, parsing_with, read_table
+from dgraph.graph.formats.text import parsing_with, read_table
 
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
 

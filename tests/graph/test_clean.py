@@ -13,7 +13,8 @@ from dgraph.comm import world
 from dgraph.errors import DataError
 from dgraph.graph import rows
 from dgraph.graph.build import clean, id_bitmap, id_compaction
-from dgraph.graph.build.clean import RawEdges, assemble, row_cuts, symmetrised
+from dgraph.graph.build.clean import assemble, row_cuts, symmetrised
+from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.load_options import LoadOptions
 
 

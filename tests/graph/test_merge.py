@@ -14,7 +14,8 @@ import dgraph
 from dgraph.backend.cuda.graph_build.build_plan import draft
 from dgraph.comm import SerialComm
 from dgraph.errors import DataError, UsageError
-from dgraph.graph.build.clean import RawEdges, assemble
+from dgraph.graph.build.clean import assemble
+from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.load import describe
 from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.stored_graph import Graph

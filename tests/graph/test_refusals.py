@@ -13,6 +13,7 @@ from loading import loaded, written
 from dgraph.comm import SerialComm
 from dgraph.errors import DataError, OutputError, UsageError
 from dgraph.graph.formats import lines, scan, text
+from dgraph.graph.formats.line_layout import Layout
 from dgraph.graph.formats.packed import zstd_library
 from dgraph.graph.formats.sniff import DataStart
 from dgraph.graph.load import load
@@ -271,7 +272,7 @@ def test_an_unreadable_file_is_an_output_error(tmp_path, monkeypatch):
 def test_a_file_that_ranks_see_differently_is_refused(tmp_path):
     path = written(tmp_path, "a.txt", "1 2\n2 3\n")
     with pytest.raises(DataError, match="8 bytes on rank 0, 9 on rank 0; give all ranks the same file"):
-        text.read_table(str(path), text.Layout((scan.SOURCE, scan.TARGET), "U V"), DataStart(0, 1, 9), SerialComm())
+        text.read_table(str(path), Layout((scan.SOURCE, scan.TARGET), "U V"), DataStart(0, 1, 9), SerialComm())
 
 
 LENIENT = [

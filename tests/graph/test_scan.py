@@ -14,6 +14,8 @@ from dgraph.comm.serial import SerialComm
 from dgraph.errors import DataError
 from dgraph.graph.formats import lines as text_lines
 from dgraph.graph.formats import scan, text
+from dgraph.graph.formats.line_layout import Layout
+from dgraph.graph.formats.number_tokens import correctly_rounded
 from dgraph.graph.formats.round_decimal import decimal_at
 from dgraph.graph.formats.sniff import DataStart
 from dgraph.report import facts
@@ -32,7 +34,7 @@ def scanned(token: bytes, kind=scan.NUMBER):
         return None, wrong
     if integral:
         return int(integers[0]), scan.OK
-    return float(scan.correctly_rounded(line, late[:, 2:])[0] if lates else reals[0]), scan.OK
+    return float(correctly_rounded(line, late[:, 2:])[0] if lates else reals[0]), scan.OK
 
 
 @given(
@@ -168,7 +170,7 @@ def columns_of(path, layout, ranks):
     return [[value for part in parts for value in part[k]] for k in range(3)]
 
 
-LAYOUT = text.Layout((scan.SOURCE, scan.TARGET, scan.NUMBER), "U V W")
+LAYOUT = Layout((scan.SOURCE, scan.TARGET, scan.NUMBER), "U V W")
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])

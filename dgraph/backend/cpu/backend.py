@@ -13,11 +13,12 @@ from operator import or_
 from typing import Any
 
 from dgraph._support import affinity
+from dgraph.backend.backend_base import Backend
 from dgraph.backend.cpu.round.array_rounds import ArrayMachine, answers_at_once
 from dgraph.backend.cpu.round.interpreted import InterpretedMachine
 from dgraph.backend.cpu.round.machine import CpuMachine
 from dgraph.backend.cpu.threads.team import team_of
-from dgraph.backend.interface import Backend, SharedMachine
+from dgraph.backend.interface import SharedMachine
 from dgraph.backend.kept_machines import KeptMachines
 from dgraph.backend.kernel_register import SOLVERS, kernel_of
 from dgraph.backend.row_solver import RowSolver

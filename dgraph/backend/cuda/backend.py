@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dgraph.backend.backend_base import Backend
 from dgraph.backend.cuda.device import gpu_assignment
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.device_graph.graph_cache import GraphCache
@@ -29,7 +30,6 @@ from dgraph.backend.cuda.round_kernels.module_set import ModuleSet
 from dgraph.backend.cuda.transports import Links, joined
 from dgraph.backend.cuda.transports.bulk_moves import BulkMoves
 from dgraph.backend.graph_replica import GraphReplica
-from dgraph.backend.interface import Backend
 from dgraph.backend.kernel_register import SOLVERS, kernel_of
 from dgraph.backend.row_solver import RowSolver
 from dgraph.backend.transport_names import Connection
@@ -203,7 +203,7 @@ class CudaBackend(Backend):
         from dgraph.backend.cuda.graph_build import LoadedGraph  # not at the top: lists would wait for Numba
         from dgraph.backend.cuda.graph_load.plain_lines import plain_parser
         from dgraph.backend.cuda.graph_load.record_columns import column_reader
-        from dgraph.graph.build.clean import RawEdges
+        from dgraph.graph.build.raw_edges import RawEdges
 
         self.device.use()
         with parsing_with(plain_parser(self.device)), columns_by(column_reader(self.device)):

@@ -14,8 +14,9 @@ from typing import Any, overload
 import numpy as np
 
 from dgraph._support import interrupts
+from dgraph.backend.backend_base import Backend
 from dgraph.backend.compile_ahead import compile_alongside
-from dgraph.backend.interface import Backend, Machine
+from dgraph.backend.interface import Machine
 from dgraph.comm import Comm, owner_directed
 from dgraph.engine.rounds.driver import Checkpoints, driver_of
 from dgraph.engine.rounds.previous import PreviousAnswer

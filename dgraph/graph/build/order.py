@@ -12,8 +12,9 @@ import numpy as np
 
 from dgraph.comm.base import Comm
 from dgraph.graph.block import EdgeBlock
-from dgraph.graph.build.clean import RawEdges, assemble
+from dgraph.graph.build.clean import assemble
 from dgraph.graph.build.fingerprint import fingerprint
+from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.change_record import shifted
 from dgraph.graph.ids import VertexIds, remote_look_up
 from dgraph.graph.load_options import LoadOptions

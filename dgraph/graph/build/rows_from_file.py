@@ -16,9 +16,10 @@ from dgraph.comm.rank_threads import rank_threads
 from dgraph.errors import DataError
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
 from dgraph.graph.build.array_input import check_range, check_weights
-from dgraph.graph.build.clean import RawEdges, assemble, note_found, tally
+from dgraph.graph.build.clean import assemble, note_found, tally
 from dgraph.graph.build.clean_kernels import count_loops
 from dgraph.graph.build.fingerprint import hashed_both_ways
+from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.ids import ConsecutiveIds
 from dgraph.graph.rows import merge_parallel, row_shares, sort_rows
 

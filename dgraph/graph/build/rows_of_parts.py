@@ -6,7 +6,8 @@ import numpy as np
 
 from dgraph.comm.base import Comm
 from dgraph.graph.block import EdgeBlock, GraphFacts, gid_type
-from dgraph.graph.build.clean import RawEdges, assemble
+from dgraph.graph.build.clean import assemble
+from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.local import LocalGraph
 

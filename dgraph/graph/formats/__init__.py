@@ -15,7 +15,7 @@ from dgraph.graph.formats.packed import suffix_of as suffix_of
 
 if TYPE_CHECKING:
     from dgraph.comm.base import Comm
-    from dgraph.graph.build.clean import RawEdges
+    from dgraph.graph.build.raw_edges import RawEdges
     from dgraph.graph.build.rows_from_file import RawRows
     from dgraph.graph.load_options import LoadOptions
 

@@ -14,7 +14,7 @@ from dgraph._support.threads import extremes
 from dgraph.comm.base import Comm
 from dgraph.comm.rank_threads import rank_threads
 from dgraph.errors import DataError
-from dgraph.graph.build.clean import RawEdges
+from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.formats.counted_header import check_size, set_direction
 from dgraph.graph.formats.edge_form import edge_form
 from dgraph.graph.formats.first_line import (
@@ -27,6 +27,7 @@ from dgraph.graph.formats.first_line import (
 )
 from dgraph.graph.formats.hidden_lines import hidden_before
 from dgraph.graph.formats.kept_text import read_kept
+from dgraph.graph.formats.line_layout import Layout
 from dgraph.graph.formats.list_columns import ListColumns, list_columns
 from dgraph.graph.formats.named_edges import read_named
 from dgraph.graph.formats.packed import suffix_of
@@ -34,7 +35,7 @@ from dgraph.graph.formats.quoted import split_fields
 from dgraph.graph.formats.scan import ANY, NUMBER, REST, SOURCE, TARGET, WHOLE
 from dgraph.graph.formats.separator import separator_of
 from dgraph.graph.formats.sniff import FileHead, read_head, words_of
-from dgraph.graph.formats.text import Layout, LineTable, columns_read, fault_of, read_table, refuse_most
+from dgraph.graph.formats.text import LineTable, columns_read, fault_of, read_table, refuse_most
 
 if TYPE_CHECKING:
     from dgraph.graph.load_options import LoadOptions

@@ -15,7 +15,7 @@ from dgraph.comm.base import Comm
 from dgraph.comm.rank_threads import rank_threads
 from dgraph.errors import DataError
 from dgraph.graph.build.array_input import check_range
-from dgraph.graph.build.clean import RawEdges
+from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.formats.binary import columns_of, slice_of
 from dgraph.graph.formats.counted_header import check_size, set_direction
 from dgraph.graph.formats.sniff import file_size

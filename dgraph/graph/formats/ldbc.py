@@ -13,13 +13,14 @@ import numpy as np
 
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError
-from dgraph.graph.build.clean import RawEdges
+from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.formats.counted_header import check_count, set_direction
+from dgraph.graph.formats.line_layout import Layout
 from dgraph.graph.formats.lines import find_line
 from dgraph.graph.formats.packed import SUFFIXES, split_packing
 from dgraph.graph.formats.scan import NUMBER, REST, SOURCE, TARGET
 from dgraph.graph.formats.sniff import file_size, read_head, words_of
-from dgraph.graph.formats.text import Layout, columns_read, read_table
+from dgraph.graph.formats.text import columns_read, read_table
 
 if TYPE_CHECKING:
     from dgraph.graph.load_options import LoadOptions

@@ -16,7 +16,7 @@ import numpy as np
 from dgraph._support.compiled import njit
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError
-from dgraph.graph.build.clean import RawEdges
+from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.formats import scan
 from dgraph.graph.formats.column import IDS, WEIGHTS, GrowingColumn
 from dgraph.graph.formats.counted_header import check_size, header_number, set_direction

@@ -16,7 +16,7 @@ from dgraph.comm.rank_threads import rank_threads
 from dgraph.errors import DataError
 from dgraph.graph.block import LoadFacts, gid_type
 from dgraph.graph.build.array_input import ROUNDED
-from dgraph.graph.build.clean import RawEdges
+from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.formats.counted_header import set_direction
 from dgraph.graph.formats.first_line import OTHERWISE, counts_of, counts_warning
 from dgraph.graph.formats.hidden_lines import hidden_before

@@ -15,6 +15,7 @@ from dgraph.graph.formats import scan
 from dgraph.graph.formats.column import WEIGHTS, GrowingColumn
 from dgraph.graph.formats.decimal_marks import decimal_hint, decimal_swap
 from dgraph.graph.formats.hidden_lines import HiddenLines
+from dgraph.graph.formats.number_tokens import any_integer, correctly_rounded, tokens
 from dgraph.graph.formats.quoted import FAULT, QUOTE, split_fields
 from dgraph.graph.formats.sniff import CARRIAGE, LONGEST, SHOWN, TOO_LONG, shortened
 
@@ -111,8 +112,8 @@ class NameReader:
         kept = np.arange(edges)
         if self.places[2] >= 0 and not whole:
             inexact = np.flatnonzero(late[:edges, 1])
-            reals[inexact] = scan.correctly_rounded(numbers, late[inexact])
-            scanned.rounded = bool(scan.any_integer(numbers, late[inexact]))
+            reals[inexact] = correctly_rounded(numbers, late[inexact])
+            scanned.rounded = bool(any_integer(numbers, late[inexact]))
             fits = np.ones(edges, bool)
             fits[inexact] = np.isfinite(reals[inexact])
             kept = np.flatnonzero(fits)
@@ -122,7 +123,7 @@ class NameReader:
             scanned.dropped += edges - kept.size
         if not kept.size:
             return scanned
-        scanned.words = scan.tokens(text, spans[: 2 * edges].reshape(-1, 4)[kept].reshape(-1, 2))
+        scanned.words = tokens(text, spans[: 2 * edges].reshape(-1, 4)[kept].reshape(-1, 2))
         marks = doubled[: 2 * edges].reshape(-1, 2)[kept].reshape(-1)
         if marks.any():
             scanned.words[marks] = np.char.replace(scanned.words[marks], b'""', b'"')

@@ -17,7 +17,7 @@ from dgraph.comm.rank_threads import rank_threads
 from dgraph.errors import DataError, UsageError
 from dgraph.graph.build.array_input import DECIMALS, ROUNDED, WEIGHTS, as_ids, as_weights
 from dgraph.graph.build.attribute_columns import attributes_of, of_arrow
-from dgraph.graph.build.clean import RawEdges
+from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.formats.column import IDS, Arena
 from dgraph.graph.formats.column_names import are_names, edge_columns, named_columns, named_kept, unused_columns
 from dgraph.graph.formats.counted_header import set_direction

@@ -26,7 +26,7 @@ from dgraph.comm.rank_threads import rank_threads
 from dgraph.errors import DataError
 from dgraph.graph.block import gid_type
 from dgraph.graph.build.array_input import ROUNDED, as_weights, check_range, rounds_weights
-from dgraph.graph.build.clean import RawEdges
+from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.build.rows_from_file import Listed, RawRows
 from dgraph.graph.formats.counted_header import check_size, set_direction
 from dgraph.graph.formats.sniff import file_size

@@ -10,10 +10,10 @@ import numpy as np
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError
 from dgraph.graph.block import gid_type
-from dgraph.graph.build.clean import RawEdges
+from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.build.word_order import WordPool
 from dgraph.graph.formats.named_lines import WIDEST
-from dgraph.graph.formats.scan import tokens
+from dgraph.graph.formats.number_tokens import tokens
 from dgraph.graph.named_ids import NamedIds
 from dgraph.graph.names import number_names
 

@@ -24,13 +24,15 @@ from dgraph.graph.block import LoadFacts
 from dgraph.graph.build.array_input import ROUNDED
 from dgraph.graph.formats import lines, scan
 from dgraph.graph.formats.column import IDS, WEIGHTS, Arena, GrowingColumn
-from dgraph.graph.formats.decimal_marks import decimal_hint, decimal_swap
+from dgraph.graph.formats.decimal_marks import decimal_swap
 from dgraph.graph.formats.hidden_lines import HiddenLines
+from dgraph.graph.formats.line_layout import Layout, _line, _token, reason_of
 from dgraph.graph.formats.lines import LineBuffer
+from dgraph.graph.formats.number_tokens import all_whole, any_integer, correctly_rounded
 from dgraph.graph.formats.plain_scan import PlainLines
 from dgraph.graph.formats.quoted import FAULT as QUOTES
-from dgraph.graph.formats.quoted import split_fields, unquoted
-from dgraph.graph.formats.sniff import CARRIAGE, LONGEST, SHOWN, TOO_LONG, DataStart, file_size, shortened
+from dgraph.graph.formats.quoted import unquoted
+from dgraph.graph.formats.sniff import LONGEST, TOO_LONG, DataStart, file_size
 from dgraph.graph.reading import Reading
 
 T = TypeVar("T")
@@ -39,40 +41,6 @@ PIECE = 4
 """Pieces of a file that threads take in turn, in chunks of ``lines.py``; one thread reads a chunk at a time."""
 GROWTH = 1.5
 """Expected growth of a column, if the remaining size is unknown."""
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Columns of a format's lines.
-
-    Attributes:
-        columns: kinds of :mod:`scan`, in order.
-        example: a valid line, for messages.
-        tag: the letter that begins every line, or "".
-        comments: letters that begin a comment line.
-        separator: the character between columns; "": blanks and tabs.
-        fields: number of columns with which a comment line is counted as hidden (``hidden_lines.py``); 0: none is.
-        decimal: the decimal mark of weights, "." or ",".
-        lowest, highest: range of ids.
-        limit: for messages, the reason for ``highest``.
-        advice: for messages, other possible causes of a wrong line.
-        first: for messages, other possible causes if the wrong line is the first one read.
-        quoted: True if fields may be quoted, as in CSV.
-    """
-
-    columns: tuple[int, ...]
-    example: str
-    tag: str = ""
-    comments: str = "#%"
-    separator: str = ""
-    fields: int = 0
-    decimal: str = "."
-    lowest: int = 0
-    highest: int = scan.LARGEST
-    limit: str = "ids fit 63 bits"
-    advice: str = ""
-    first: str = ""
-    quoted: bool = False
 
 
 @dataclass
@@ -358,7 +326,7 @@ class _Reader:
             self.fresh.add(hidden, self.lines + first, _line(original, start))
         finite = None
         if self.weighted and not integral and lates:
-            values = scan.correctly_rounded(text, buffers.late[:lates, 2:])
+            values = correctly_rounded(text, buffers.late[:lates, 2:])
             buffers.reals[buffers.late[:lates, 0]] = values
             finite = np.isfinite(values)
             if finite.all():
@@ -370,11 +338,11 @@ class _Reader:
                 self.fault = f"got weight {quoted}; it does not fit a double; write a smaller number"
                 return False
             else:
-                integral = early and scan.all_whole(text, buffers.late[:lates, 2:][finite])
-            self.rounded = self.rounded or (not integral and bool(scan.any_integer(text, buffers.late[:lates, 2:])))
+                integral = early and all_whole(text, buffers.late[:lates, 2:][finite])
+            self.rounded = self.rounded or (not integral and bool(any_integer(text, buffers.late[:lates, 2:])))
         self.lines, self.scanned_lines = self.lines + lines, self.scanned_lines + lines
         if wrong != scan.OK:
-            self.fault = _reason(wrong, column, original, line, token, layout)
+            self.fault = reason_of(wrong, column, original, line, token, layout)
             return False
         if whole < original.size:
             self.lines += 1
@@ -418,46 +386,3 @@ class _Reader:
         notes = [ROUNDED] if comm.total(rounded) else []
         dropped, scanned = comm.total(self.dropped), comm.total(self.scanned_lines)
         return LineTable(src, dst, values, dropped, self.hidden, notes, scanned)
-
-
-def _reason(wrong: int, column: int, text: np.ndarray, line: int, token: int, layout: Layout) -> str:
-    word = _token(text, token, layout.separator)
-    mark = repr(layout.separator)
-    reasons = {
-        scan.TAG: f"it does not begin with {layout.tag!r}",
-        scan.MISSING: f"column {column + 1} of {len(layout.columns)} is missing",
-        scan.EMPTY: f"column {column + 1} is empty",
-        scan.EXTRA: f"it goes on after column {column}",
-        scan.WORD: f"{word!r} in column {column + 1} is not a {_name_kind(layout, column)}",
-        scan.FRACTION: f"{word!r} in column {column + 1} is not a 64-bit integer",
-        scan.NEGATIVE: f"id {word!r} is negative",
-        scan.TOO_BIG: f"id {word!r} is above 2^63 - 1",
-        scan.TOO_LOW: f"id {word!r} is too low: ids here begin at {layout.lowest}",
-        scan.TOO_HIGH: f"id {word!r} is above {layout.highest}: {layout.limit}",
-        scan.SPLIT: f"a blank follows column {column + 1}, and {mark} stands between the columns of this file",
-        scan.CARRIAGE: CARRIAGE,
-    }
-    hint = decimal_hint(word) if wrong == scan.WORD and layout.decimal == "." else ""
-    if wrong == scan.WORD and layout.advice and word[:1].isalpha() and _name_kind(layout, column) != "number":
-        hint = "; names of vertices need --ids string (ids='string')"
-    return (
-        f"got {_line(text, line)!r}; {reasons[wrong]}{hint}; a line is {layout.example!r}: correct or remove this "
-        f"one{layout.advice}"
-    )
-
-
-def _name_kind(layout: Layout, column: int) -> str:
-    weight = {scan.INTEGER, scan.NUMBER}.intersection(layout.columns[column : column + 1])
-    return "number" if weight else "whole number"
-
-
-def _line(text: np.ndarray, start: int) -> str:
-    """Return the line that begins at ``start``, shortened."""
-    raw = bytes(text[start : start + 4 * SHOWN]).split(b"\n")[0].removesuffix(b"\r").decode(errors="replace")
-    return shortened(raw)
-
-
-def _token(text: np.ndarray, start: int, separator: str) -> str:
-    """Return the field that begins at ``start``, shortened."""
-    raw = bytes(text[start : start + 4 * SHOWN]).split(b"\n")[0].rstrip(b"\r").decode(errors="replace")
-    return shortened((split_fields(raw, separator) or [""])[0])

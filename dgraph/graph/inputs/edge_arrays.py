@@ -11,8 +11,8 @@ from dgraph.comm.base import Comm
 from dgraph.errors import UsageError
 from dgraph.graph.block import LoadFacts
 from dgraph.graph.build.array_input import check_range, host_array
-from dgraph.graph.build.clean import RawEdges
 from dgraph.graph.build.collective_checks import count_vertices, refuse_too_many, unify_weights
+from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.inputs.vertex_columns import VertexColumn, vertex_column
 from dgraph.graph.inputs.weight_values import shared_notes, weight_values
 from dgraph.graph.inputs.word_codes import code_words

@@ -10,7 +10,8 @@ from dgraph._support.threads import in_order
 from dgraph.comm.rank_threads import rank_threads
 from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock
-from dgraph.graph.build.clean import RawEdges, assemble
+from dgraph.graph.build.clean import assemble
+from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.rows import sources_of
 from dgraph.result.files import npz

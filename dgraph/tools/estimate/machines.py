@@ -15,10 +15,11 @@ import numpy as np
 
 from dgraph.algorithms import ALGORITHMS, Algorithm
 from dgraph.backend import backend, wire
+from dgraph.backend.backend_base import Backend
 from dgraph.backend.cpu.round.interpreted import InterpretedMachine
 from dgraph.backend.cpu.round.machine import may_pull
 from dgraph.backend.cpu.threads.team import Team, team_of
-from dgraph.backend.interface import Backend, Machine
+from dgraph.backend.interface import Machine
 from dgraph.backend.kernel_register import SOLVERS, Solver, kernel_of
 from dgraph.backend.row_solver import RowSolver
 from dgraph.comm import SerialComm

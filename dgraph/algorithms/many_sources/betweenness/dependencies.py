@@ -8,7 +8,6 @@ from dgraph.algorithms.many_sources.betweenness.paths_kernel import (
     BUFFER,
     CELLS,
     PLANES,
-    Batch,
     backward_round,
     begin_batch,
     forward_round,
@@ -55,17 +54,14 @@ class Dependencies(HopSearch):
         masters, slots, groups, team = self.rows.masters, self.rows.slots, self.passes.threads, self.team.size
         width = LANES if len(self.sources) > 1 else 1
         log, levels = masters * min(LANES, len(self.sources)) + 1, self.ctx.local.n + 3
-        self.arrays = Batch(
-            cells=np.zeros((groups, CELLS), np.int64), now=np.zeros((groups, PLANES, slots), np.uint8),
-            seen=np.zeros((groups, masters), np.uint8), paths=np.zeros((groups, slots, width)),
-            share=np.zeros((groups, slots, width)), marked=np.zeros((groups, masters), np.uint8),
-            candidates=np.empty((groups, masters), np.uint32), log=np.empty((groups, log), np.uint32),
-            lanes=np.empty((groups, log), np.uint8), levels=np.zeros((groups, levels), np.int64),
-            factors=np.empty((groups, levels, LANES)), most=np.zeros((groups, LANES)),
-            sums=np.zeros((team, 1, LANES)), buffer=np.empty((team, BUFFER), np.uint32),
-            buffer_lanes=np.empty((team, BUFFER), np.uint8),
-        )  # fmt: skip
-        self.gates, self.graph = np.zeros((groups, 16), np.int64), (*self.rows.into, *self.rows.out, *self.rows.pushed)
+        self.now, self.seen = np.zeros((groups, PLANES, slots), np.uint8), np.zeros((groups, masters), np.uint8)
+        self.paths, self.share = np.zeros((2, groups, slots, width))
+        self.row, self.most = np.zeros((team, 1, LANES)), np.zeros((groups, LANES))
+        self.marks = np.zeros((groups, masters), np.uint8), np.empty((groups, masters), np.uint32)
+        self.buffers = np.empty((team, BUFFER), np.uint32), np.empty((team, BUFFER), np.uint8)
+        self.log = np.empty((groups, log), np.uint32), np.empty((groups, log), np.uint8)
+        self.levels, self.factors = np.zeros((groups, levels), np.int64), np.empty((groups, levels, LANES))
+        self.gates, self.cells = np.zeros((groups, 16), np.int64), np.zeros((groups, CELLS), np.int64)
         self.parts, self.reached = np.zeros((groups, masters)), np.zeros(len(self.sources), np.int64)
         self.sums, self.depth = np.zeros(self.ctx.local.masters), 0
         self.degree = float(np.diff(self.rows.into[0]).max(initial=0))
@@ -80,9 +76,11 @@ class Dependencies(HopSearch):
         sources = self.part(number)
         threads, groups = self._groups(sources)
         depths = np.zeros(self.passes.threads, np.int64)
+        rows = (*self.rows.into, *self.rows.out, *self.rows.pushed)
         self.team.run(
-            search_batch, threads, groups, sources, self.degree, self.graph, self.arrays, self.gates, np.ones(groups),
-            depths,
+            search_batch, threads, groups, sources, self.degree, *rows, self.gates, self.cells, np.ones(groups),
+            self.now, self.seen, self.paths, self.share, self.row, *self.marks, *self.buffers, *self.log, self.levels,
+            self.factors, self.most, depths,
         )  # fmt: skip
         self.depth = max(self.depth, int(depths.max()) - 1)
         self._refuse(number, depths >= 0)
@@ -92,29 +90,37 @@ class Dependencies(HopSearch):
         comm, threads, depth, sources = self.ctx.comm, self.passes.threads, 0, self.part(number)
         counts, frontier = np.zeros(threads, np.int64), np.empty((threads, self.rows.slots), np.uint32)
         scalable = np.ones(threads, np.int64)
-        self.team.run(begin_batch, threads, sources, self.arrays)
+        work = (self.now, self.seen, self.paths)
+        self.team.run(begin_batch, threads, sources, *work, *self.log, self.levels)
         while True:
-            self._send(depth, self.arrays.paths, frontier, counts)
+            self._send(depth, self.paths, frontier, counts)
             depth += 1
-            self.team.run(forward_round, threads, sources, depth, self.graph, self.arrays, frontier, counts)
-            most = self.arrays.most
-            most[:] = comm.allreduce(most, "max")
-            self.team.run(scale_round, threads, depth, self.arrays, scalable)
-            if not most.any():
+            self.team.run(
+                forward_round, threads, sources, depth, *self.rows.into, *self.rows.pushed, self.cells, *work, self.row,
+                *self.marks, *self.buffers, *self.log, self.levels, frontier, counts, self.most,
+            )  # fmt: skip
+            self.most = comm.allreduce(self.most, "max")
+            self.team.run(
+                scale_round, threads, depth, self.paths, *self.log, self.levels, self.factors, self.most, scalable
+            )  # fmt: skip
+            if not self.most.any():
                 break
         self._refuse(number, scalable)
         self.depth = max(self.depth, depth - 1)
         counts[:] = 0
         for level in range(depth - 1, -1, -1):
-            self.team.run(backward_round, threads, level, self.graph, self.arrays, frontier, counts)
-            self._send(level, self.arrays.share, frontier, counts)
+            self.team.run(
+                backward_round, threads, level, *self.rows.out, self.cells, self.now, self.paths, self.share, self.row,
+                *self.log, self.levels, self.factors, frontier, counts,
+            )  # fmt: skip
+            self._send(level, self.share, frontier, counts)
 
     def _send(self, depth: int, values: np.ndarray, frontier: np.ndarray, counts: np.ndarray) -> None:
         """Make a level with its ghosts the frontier: ghosts get their lanes, and their row of ``values``."""
-        masters, arrays = self.rows.masters, self.arrays
+        masters = self.rows.masters
         for t in range(self.passes.threads):
-            logged = arrays.log[t, arrays.levels[t, depth] : arrays.levels[t, depth + 1]]
-            now = arrays.now[t, 0]
+            logged = self.log[0][t, self.levels[t, depth] : self.levels[t, depth + 1]]
+            now = self.now[t, 0]
             slots, (lanes, row) = self.rows.exchange(now[:masters], now[:masters], values[t, :masters])
             now[slots], values[t, slots] = lanes, row
             counts[t] = len(logged) + len(slots)
@@ -135,7 +141,8 @@ class Dependencies(HopSearch):
         threads, groups = self._groups(sources)
         self.parts[groups:] = 0.0
         self.team.run(
-            sum_lanes, threads, groups, sources, self.arrays, self.gates, self.endpoints, self.parts, reached
+            sum_lanes, threads, groups, sources, self.gates, self.seen, self.paths, self.row, self.endpoints,
+            self.parts, reached,
         )  # fmt: skip
         if groups == 1 and self.replica is None and len(self.sources) <= LANES:  # the only batch
             self.sums = self.parts[0]

@@ -13,8 +13,6 @@ of a sum depend on the graph alone.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from dgraph._support.compiled import njit
@@ -36,74 +34,33 @@ CELLS, BUFFER, MOST_ROWS, PLANES = 4 * SLOT, 1024, 256, 3
 """Counters of a group, vertices that a thread buffers, most rows of a chunk, and bitmaps ``now``."""
 
 
-class Batch(NamedTuple):
-    """Arrays of a batch; those of all batches have one more axis in front.
-
-    Attributes:
-        cells: counters, int64 (CELLS,).
-        now: bitmaps of levels, uint8 (PLANES, slots); ``seen``: lanes that reached a master, uint8 (masters,).
-        paths, share: float64 (slots, lanes).
-        marked: masters that are candidates, uint8 (masters,); ``candidates``: uint32 (masters,).
-        log, lanes: vertices by level, and their lanes, uint32 and uint8; ``levels``: where each level begins, int64.
-        factors: by which numbers of paths of a level were scaled, float64 (levels, LANES).
-        most: largest number of paths of a level, by lane, float64 (LANES,).
-        sums: scratch of a thread, float64 (1, LANES); ``buffer``, ``buffer_lanes``: vertices that it buffers.
-    """
-
-    cells: np.ndarray
-    now: np.ndarray
-    seen: np.ndarray
-    paths: np.ndarray
-    share: np.ndarray
-    marked: np.ndarray
-    candidates: np.ndarray
-    log: np.ndarray
-    lanes: np.ndarray
-    levels: np.ndarray
-    factors: np.ndarray
-    most: np.ndarray
-    sums: np.ndarray
-    buffer: np.ndarray
-    buffer_lanes: np.ndarray
-
-
 @njit(**INNER)
-def batch_of(arrays, group, t):
-    """Return the arrays of a batch, with the scratch of thread ``t``."""
-    A, g = arrays, group
-    return Batch(
-        A.cells[g], A.now[g], A.seen[g], A.paths[g], A.share[g], A.marked[g], A.candidates[g], A.log[g], A.lanes[g],
-        A.levels[g], A.factors[g], A.most[g], A.sums[t], A.buffer[t], A.buffer_lanes[t],
-    )  # fmt: skip
-
-
-@njit(**INNER)
-def begin(sources, B):
-    """Log the sources (slots; -1: of another rank) as level 0 of cleared arrays."""
-    now, count = B.now[0], 0
+def begin(sources, now, seen, paths, log, lanes):
+    """Put the sources (slots; -1: of another rank) on level 0 of cleared arrays; return the length of the log."""
+    count = 0
     for k in range(len(sources)):
         if sources[k] >= 0:
             v = np.uint32(sources[k])
-            B.seen[v] |= 1 << k
+            seen[v] |= 1 << k
             now[v] |= 1 << k
-            B.paths[v, k] = 1.0
+            paths[v, k] = 1.0
     for k in range(len(sources)):
         if sources[k] >= 0:
             v = np.uint32(sources[k])
             if now[v] & ((1 << k) - 1) == 0:
-                B.log[count], B.lanes[count] = v, now[v]
+                log[count], lanes[count] = v, now[v]
                 count += 1
-    B.levels[0], B.levels[1] = 0, count
+    return count
 
 
 @njit(**INNER)
-def clear_all(member, mates, B):
+def clear_all(member, mates, now, seen, paths):
     """Clear this member's part of the arrays of a batch."""
-    slots = len(B.paths)
+    slots = len(paths)
     first, last = slots * member // mates, slots * (member + 1) // mates
-    B.now[:, first:last] = 0
-    B.paths[first:last] = 0.0
-    B.seen[first : min(last, len(B.seen))] = 0
+    now[:, first:last] = 0
+    paths[first:last] = 0.0
+    seen[first : min(last, len(seen))] = 0
 
 
 @njit(**INNER)
@@ -136,54 +93,46 @@ def copy(buffer, count, entries, place):
 
 
 @njit(**INNER)
-def claim(mates, frontier, graph, full, B, base):
+def claim(mates, frontier, pushed_offsets, pushed, full, seen, marked, candidates, buffer, cells, base):
     """List the masters that an edge of the frontier enters and that lack a lane in ``candidates``, and mark them."""
-    pushed_offsets, pushed = graph[4], graph[5]
-    seen, buffer, count = B.seen, B.buffer, len(frontier)
+    count = len(frontier)
     chunk, k = chunk_of(count, mates), 0
     while True:
-        first = fetch_add(B.cells, base + CLAIMED, chunk)
+        first = fetch_add(cells, base + CLAIMED, chunk)
         if first >= count:
             break
         for i in range(first, min(first + chunk, count)):
             u = frontier[i]
             for e in range(pushed_offsets[u], pushed_offsets[u + 1]):
                 v = load(pushed, e)
-                if full & ~seen[v] and set_mark(B.marked, np.int64(v), mates == 1):
+                if full & ~seen[v] and set_mark(marked, np.int64(v), mates == 1):
                     buffer[k] = v
                     k += 1
                     if k == BUFFER:
-                        copy(buffer, k, B.candidates, fetch_add(B.cells, base + FOUND, k))
+                        copy(buffer, k, candidates, fetch_add(cells, base + FOUND, k))
                         k = 0
-    copy(buffer, k, B.candidates, fetch_add(B.cells, base + FOUND, k))
+    copy(buffer, k, candidates, fetch_add(cells, base + FOUND, k))
 
 
 @njit(**INNER)
-def log_buffer(B, count, tail, base):
-    """Append a thread's buffer to the log, which had ``tail`` entries before this round."""
-    place = tail + fetch_add(B.cells, base + LOGGED, count)
-    copy(B.buffer, count, B.log, place)
-    copy(B.buffer_lanes, count, B.lanes, place)
-
-
-@njit(**INNER)
-def count_paths(mates, dense, graph, full, now, reached, B, tail, base):
+def count_paths(
+    mates, dense, rows, neighbours, pushed_offsets, full, now, reached, seen, paths, sums, marked, candidates, buffer,
+    buffer_lanes, log, lanes, tail, cells, base,
+):  # fmt: skip
     """Count the paths to candidates from the frontier ``now``, and log those reached from ``tail`` on.
 
     Candidates are those in ``candidates``, or all masters if ``dense``. ``reached`` gets the lanes of logged vertices.
     """
-    rows, neighbours, pushed_offsets = graph[0], graph[1], graph[4]
-    seen, paths, sums = B.seen, B.paths, B.sums
-    count = len(rows) - 1 if dense else load_acquire(B.cells, base + FOUND)
+    count = len(rows) - 1 if dense else load_acquire(cells, base + FOUND)
     chunk, k, edges = chunk_of(count, mates), 0, 0
     while True:
-        first = fetch_add(B.cells, base + FOLDED, chunk)
+        first = fetch_add(cells, base + FOLDED, chunk)
         if first >= count:
             break
         for i in range(first, min(first + chunk, count)):
-            v = np.uint32(i) if dense else B.candidates[i]
+            v = np.uint32(i) if dense else candidates[i]
             if not dense:
-                B.marked[v] = 0
+                marked[v] = 0
             wanted = np.uint8(full & ~seen[v])
             if wanted == 0:
                 continue
@@ -197,13 +146,17 @@ def count_paths(mates, dense, graph, full, now, reached, B, tail, base):
                 seen[v] |= hit
                 reached[v] = hit
                 edges += pushed_offsets[v + 1] - pushed_offsets[v]
-                B.buffer[k], B.buffer_lanes[k] = v, hit
+                buffer[k], buffer_lanes[k] = v, hit
                 k += 1
                 if k == BUFFER:
-                    log_buffer(B, k, tail, base)
+                    place = tail + fetch_add(cells, base + LOGGED, k)
+                    copy(buffer, k, log, place)
+                    copy(buffer_lanes, k, lanes, place)
                     k = 0
-    log_buffer(B, k, tail, base)
-    fetch_add(B.cells, base + EDGES, edges)
+    place = tail + fetch_add(cells, base + LOGGED, k)
+    copy(buffer, k, log, place)
+    copy(buffer_lanes, k, lanes, place)
+    fetch_add(cells, base + EDGES, edges)
 
 
 @njit(**INLINE)
@@ -216,17 +169,19 @@ def depend(v, k, wanted, paths, share, sums, factors):
 
 
 @njit(**INNER)
-def backward(mates, depth, graph, now, before, B, base):
-    """Compute the dependencies of level ``depth`` from shares of the vertices in ``now``; ``before`` gets its lanes."""
-    rows, neighbours, paths, share, sums, factors = graph[2], graph[3], B.paths, B.share, B.sums, B.factors[depth + 1]
-    first, count = B.levels[depth], B.levels[depth + 1] - B.levels[depth]
+def backward(mates, first, last, rows, neighbours, now, before, paths, share, sums, factors, log, lanes, cells, base):
+    """Compute dependencies of the logged vertices ``first … last`` from shares of the vertices in ``now``.
+
+    ``before`` gets their lanes; ``factors`` (lanes,) are those by which the later round was scaled.
+    """
+    count = last - first
     chunk = chunk_of(count, mates)
     while True:
-        part = fetch_add(B.cells, base + FOLDED, chunk)
+        part = fetch_add(cells, base + FOLDED, chunk)
         if part >= count:
             return
         for i in range(first + part, first + min(part + chunk, count)):
-            v, wanted = B.log[i], B.lanes[i]
+            v, wanted = log[i], lanes[i]
             before[v] = wanted
             fold_row(neighbours, rows[v], rows[v + 1], now, wanted, share, sums)
             if paths.shape[1] == 1:
@@ -237,18 +192,18 @@ def backward(mates, depth, graph, now, before, B, base):
 
 
 @njit(**INNER)
-def put(depth, now, B):
-    """Set the lanes of the vertices of a level."""
-    for i in range(B.levels[depth], B.levels[depth + 1]):
-        now[B.log[i]] = B.lanes[i]
+def put(first, last, now, log, lanes):
+    """Set the lanes of logged vertices."""
+    for i in range(first, last):
+        now[log[i]] = lanes[i]
 
 
 @njit(**INNER)
-def clear(member, mates, vertices, now):
-    """Clear the lanes of this member's part of vertices."""
-    count = len(vertices)
-    for i in range(count * member // mates, count * (member + 1) // mates):
-        now[vertices[i]] = 0
+def clear(member, mates, first, last, now, log):
+    """Clear the lanes of this member's part of logged vertices."""
+    count = last - first
+    for i in range(first + count * member // mates, first + count * (member + 1) // mates):
+        now[log[i]] = 0
 
 
 @njit(**INNER)
@@ -259,97 +214,99 @@ def clear_slot(cells, base):
 
 
 @njit(**INNER)
-def largest(depth, B):
-    """Set ``most`` to the largest numbers of paths of a level."""
-    B.most[:] = 0.0
-    for i in range(B.levels[depth], B.levels[depth + 1]):
-        v = B.log[i]
-        for k in range(B.paths.shape[1]):
-            if B.lanes[i] & (1 << k):
-                B.most[k] = max(B.most[k], B.paths[v, k])
+def largest(first, last, paths, log, lanes, most):
+    """Raise ``most`` (lanes,) to the largest number of paths of logged vertices."""
+    for i in range(first, last):
+        v = log[i]
+        for k in range(paths.shape[1]):
+            if lanes[i] & (1 << k):
+                most[k] = max(most[k], paths[v, k])
 
 
 @njit(**INNER)
-def scale(depth, B):
-    """Scale the lanes of a level in which ``most`` is large; return False if a number becomes too small."""
-    any_large, factors = False, B.factors[depth]
+def scale(first, last, paths, log, lanes, most, factors):
+    """Scale the lanes of logged vertices in which ``most`` is large; return False if a number becomes too small."""
+    any_large = False
     for k in range(LANES):
-        factors[k] = DOWN if B.most[k] > LARGE else 1.0
-        any_large |= B.most[k] > LARGE
+        factors[k] = DOWN if most[k] > LARGE else 1.0
+        any_large |= most[k] > LARGE
     if any_large:
-        for i in range(B.levels[depth], B.levels[depth + 1]):
-            v = B.log[i]
-            for k in range(B.paths.shape[1]):
-                if B.lanes[i] & (1 << k) and factors[k] != 1.0:
-                    B.paths[v, k] *= DOWN
-                    if B.paths[v, k] < LEAST:
+        for i in range(first, last):
+            v = log[i]
+            for k in range(paths.shape[1]):
+                if lanes[i] & (1 << k) and factors[k] != 1.0:
+                    paths[v, k] *= DOWN
+                    if paths[v, k] < LEAST:
                         return False
     return True
 
 
 @njit(**INNER)
-def scale_level(depth, B):
+def scale_level(first, last, paths, log, lanes, most, factors):
     """Scale a level by its own largest numbers of paths; return a bound of them, or -1.0 if one becomes too small."""
-    largest(depth, B)
-    if not scale(depth, B):
+    most[:] = 0.0
+    largest(first, last, paths, log, lanes, most)
+    if not scale(first, last, paths, log, lanes, most, factors):
         return -1.0
     bound = 1.0
     for k in range(LANES):
-        bound = max(bound, min(B.most[k], LARGE))
+        bound = max(bound, min(most[k], LARGE))
     return bound
 
 
-@njit(**INNER)
-def edges_of(vertices, graph):
-    """Return the number of edges that vertices push along."""
-    edges = 0
-    for i in range(len(vertices)):
-        edges += graph[4][vertices[i] + 1] - graph[4][vertices[i]]
-    return edges
-
-
 @njit(**OPTIONS)
-def search_batch(t, threads, groups, sources, degree, graph, arrays, gates, bounds, depths):
+def search_batch(
+    t, threads, groups, sources, degree, rows, neighbours, out_rows, out_neighbours, pushed_offsets, pushed, gates,
+    cellses, bounds, nows, seens, pathses, shares, sumses, marks, candidateses, buffers, buffer_laneses, logs, laneses,
+    levelses, factorses, mosts, depths,
+):  # fmt: skip
     """Search from a batch with each group of threads, and compute dependencies; a depth is -1 if paths overflow.
 
-    ``graph`` is offsets and neighbours of in-rows, out-rows and pushed rows; ``arrays`` a :class:`Batch` of all.
     ``degree`` is the largest in-degree: a round multiplies the largest number of paths at most by it.
     """
     mates = threads // groups
     group, member = t // mates, t % mates
-    B, gate = batch_of(arrays, group, t), gates[group]
-    cells, now, log, levels = B.cells, B.now, B.log, B.levels
+    gate, cells, now, seen, paths = gates[group], cellses[group], nows[group], seens[group], pathses[group]
+    share = shares[group]
+    marked, candidates, log, lanes = marks[group], candidateses[group], logs[group], laneses[group]
+    levels, factors, most = levelses[group], factorses[group], mosts[group]
+    sums, buffer, buffer_lanes = sumses[t], buffers[t], buffer_laneses[t]
     mine = sources[group * LANES : (group + 1) * LANES]
     full = np.uint8((1 << len(mine)) - 1)
-    clear_all(member, mates, B)
+    clear_all(member, mates, now, seen, paths)
     barrier(gate, mates)
     if member == 0:
         cells[:] = 0
-        begin(mine, B)
+        levels[0] = 0
+        levels[1] = begin(mine, now[0], seen, paths, log, lanes)
     barrier(gate, mates)
-    depth, bound, older, first, last = 0, 1.0, 0, 0, levels[1]
-    edges = edges_of(log[:last], graph)
+    depth, bound, edges, older, first, last = 0, 1.0, 0, 0, 0, levels[1]
+    for i in range(last):
+        edges += pushed_offsets[log[i] + 1] - pushed_offsets[log[i]]
     while first < last:
         depth += 1
-        base = (depth & 3) * SLOT
+        base, reached = (depth & 3) * SLOT, now[depth % PLANES]
         if member == 0:
             clear_slot(cells, ((depth + 2) & 3) * SLOT)
-        dense = edges > len(graph[5]) // DENSE
+        dense = edges > len(pushed) // DENSE
         if not dense:
-            claim(mates, log[first:last], graph, full, B, base)
+            claim(mates, log[first:last], pushed_offsets, pushed, full, seen, marked, candidates, buffer, cells, base)
             barrier(gate, mates)
-        count_paths(mates, dense, graph, full, now[(depth - 1) % PLANES], now[depth % PLANES], B, last, base)
-        clear(member, mates, log[older:first], now[(depth + 1) % PLANES])
+        count_paths(
+            mates, dense, rows, neighbours, pushed_offsets, full, now[(depth - 1) % PLANES], reached, seen, paths, sums,
+            marked, candidates, buffer, buffer_lanes, log, lanes, last, cells, base,
+        )  # fmt: skip
+        clear(member, mates, older, first, now[(depth + 1) % PLANES], log)
         barrier(gate, mates)
         older, first, last = first, last, last + load_acquire(cells, base + LOGGED)
         edges = load_acquire(cells, base + EDGES)
         bound *= degree
         if member == 0:
             levels[depth + 1] = last
-            B.factors[depth] = 1.0
+            factors[depth] = 1.0
         if bound > LARGE:
             if member == 0:
-                bounds[group] = scale_level(depth, B)
+                bounds[group] = scale_level(first, last, paths, log, lanes, most, factors[depth])
             barrier(gate, mates)
             bound = bounds[group]
             if bound < 0.0:
@@ -361,21 +318,25 @@ def search_batch(t, threads, groups, sources, degree, graph, arrays, gates, boun
         cells[:] = 0
     barrier(gate, mates)
     for d in range(depth - 1, -1, -1):
+        base = (d & 3) * SLOT
         if member == 0:
             clear_slot(cells, ((d + 2) & 3) * SLOT)
-        backward(mates, d, graph, now[(d + 1) % PLANES], now[d % PLANES], B, (d & 3) * SLOT)
+        backward(
+            mates, levels[d], levels[d + 1], out_rows, out_neighbours, now[(d + 1) % PLANES], now[d % PLANES], paths,
+            share, sums, factors[d + 1], log, lanes, cells, base,
+        )  # fmt: skip
         if d + 2 <= depth:
-            clear(member, mates, log[levels[d + 2] : levels[d + 3]], now[(d + 2) % PLANES])
+            clear(member, mates, levels[d + 2], levels[d + 3], now[(d + 2) % PLANES], log)
         barrier(gate, mates)
 
 
 @njit(**OPTIONS)
-def sum_lanes(t, threads, groups, sources, arrays, gates, endpoints, parts, reached):
+def sum_lanes(t, threads, groups, sources, gates, seens, pathses, sumses, endpoints, parts, reached):
     """Sum the dependencies of each group's batch over its lanes into its row of ``parts``."""
     mates = threads // groups
     group, member = t // mates, t % mates
-    place, mine, paths, seen = group * LANES, parts[group], arrays.paths[group], arrays.seen[group]
-    counts, many = arrays.sums[t], max(min(LANES, len(sources) - place), 0)
+    place, mine, paths, seen, counts = group * LANES, parts[group], pathses[group], seens[group], sumses[t]
+    many = max(min(LANES, len(sources) - place), 0)
     if member == 0:
         for k in range(many):
             if sources[place + k] >= 0:
@@ -400,40 +361,64 @@ def sum_lanes(t, threads, groups, sources, arrays, gates, endpoints, parts, reac
 
 
 @njit(**OPTIONS)
-def begin_batch(t, threads, sources, arrays):
+def begin_batch(t, threads, sources, nows, seens, pathses, logs, laneses, levelses):
     """Begin batch ``t``: the log has this rank's sources."""
-    B = batch_of(arrays, t, t)
-    clear_all(0, 1, B)
-    begin(sources[t * LANES : (t + 1) * LANES], B)
+    place = t * LANES
+    clear_all(0, 1, nows[t], seens[t], pathses[t])
+    levelses[t, 0] = 0
+    levelses[t, 1] = begin(sources[place : place + LANES], nows[t, 0], seens[t], pathses[t], logs[t], laneses[t])
 
 
 @njit(**OPTIONS)
-def forward_round(t, threads, sources, depth, graph, arrays, frontiers, counts):
+def forward_round(
+    t, threads, sources, depth, rows, neighbours, pushed_offsets, pushed, cellses, nows, seens, pathses, sumses, marks,
+    candidateses, buffers, buffer_laneses, logs, laneses, levelses, frontiers, counts, mosts,
+):  # fmt: skip
     """Run the forward round that finds level ``depth`` of each batch, from frontiers with ghosts."""
-    B, frontier = batch_of(arrays, t, t), frontiers[t, : counts[t]]
-    full, tail = np.uint8((1 << max(min(LANES, len(sources) - t * LANES), 0)) - 1), B.levels[depth]
-    dense = edges_of(frontier, graph) > len(graph[5]) // DENSE
-    clear_slot(B.cells, 0)
+    place = t * LANES
+    levels, log, lanes, now, cells, frontier = levelses[t], logs[t], laneses[t], nows[t, 0], cellses[t], frontiers[t]
+    full = np.uint8((1 << max(min(LANES, len(sources) - place), 0)) - 1)
+    edges, tail = 0, levels[depth]
+    for i in range(counts[t]):
+        edges += pushed_offsets[frontier[i] + 1] - pushed_offsets[frontier[i]]
+    dense = edges > len(pushed) // DENSE
+    clear_slot(cells, 0)
     if not dense:
-        claim(1, frontier, graph, full, B, 0)
-    count_paths(1, dense, graph, full, B.now[0], B.now[1], B, tail, 0)
-    B.levels[depth + 1] = tail + B.cells[LOGGED]
-    clear(0, 1, frontier, B.now[0])
-    put(depth, B.now[0], B)
-    largest(depth, B)
+        claim(
+            1, frontier[: counts[t]], pushed_offsets, pushed, full, seens[t], marks[t], candidateses[t], buffers[t],
+            cells, 0,
+        )  # fmt: skip
+    count_paths(
+        1, dense, rows, neighbours, pushed_offsets, full, now, nows[t, 1], seens[t], pathses[t], sumses[t], marks[t],
+        candidateses[t], buffers[t], buffer_laneses[t], log, lanes, tail, cells, 0,
+    )  # fmt: skip
+    levels[depth + 1] = tail + cells[LOGGED]
+    clear(0, 1, 0, counts[t], now, frontier)
+    put(tail, levels[depth + 1], now, log, lanes)
+    mosts[t] = 0.0
+    largest(tail, levels[depth + 1], pathses[t], log, lanes, mosts[t])
 
 
 @njit(**OPTIONS)
-def scale_round(t, threads, depth, arrays, kept):
+def scale_round(t, threads, depth, pathses, logs, laneses, levelses, factorses, mosts, kept):
     """Scale level ``depth`` of each batch by the largest numbers of paths on all ranks."""
-    kept[t] &= scale(depth, batch_of(arrays, t, t))
+    levels = levelses[t]
+    first, last = levels[depth], levels[depth + 1]
+    kept[t] &= scale(first, last, pathses[t], logs[t], laneses[t], mosts[t], factorses[t, depth])
 
 
 @njit(**OPTIONS)
-def backward_round(t, threads, depth, graph, arrays, frontiers, counts):
+def backward_round(
+    t, threads, depth, rows, neighbours, cellses, nows, pathses, shares, sumses, logs, laneses, levelses, factorses,
+    frontiers, counts,
+):  # fmt: skip
     """Compute the dependencies of level ``depth`` of each batch; frontiers hold the later level with its ghosts."""
-    B = batch_of(arrays, t, t)
-    clear_slot(B.cells, 0)
-    backward(1, depth, graph, B.now[0], B.now[1], B, 0)
-    clear(0, 1, frontiers[t, : counts[t]], B.now[0])
-    put(depth, B.now[0], B)
+    levels, log, lanes, now, cells = levelses[t], logs[t], laneses[t], nows[t, 0], cellses[t]
+    first, last = levels[depth], levels[depth + 1]
+    clear_slot(cells, 0)
+    backward(
+        1, first, last, rows, neighbours, now, nows[t, 1], pathses[t], shares[t], sumses[t], factorses[t, depth + 1],
+        log, lanes, cells, 0,
+    )  # fmt: skip
+    clear(0, 1, 0, counts[t], now, frontiers[t])
+    put(first, last, now, log, lanes)

@@ -14,8 +14,8 @@ import numpy as np
 
 from dgraph.backend.cuda.graph_build.build_memory import building
 from dgraph.backend.cuda.graph_build.build_plan import MOST, BuildPlan
-from dgraph.graph.build.clean import RawEdges
 from dgraph.graph.build.id_bitmap import SMALL
+from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.build.rows_from_file import RawRows
 from dgraph.graph.build.weights import read_rule
 from dgraph.graph.generators.recipe import Formula

@@ -17,7 +17,7 @@ from dgraph.backend.cuda.graph_build.ownership import place
 from dgraph.backend.cuda.graph_build.vertices import BuiltVertices
 from dgraph.comm import Comm
 from dgraph.graph.block import EdgeBlock
-from dgraph.graph.build.clean import RawEdges
+from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.build.rows_from_file import RawRows
 from dgraph.graph.handle import Graph, Partitioned
 from dgraph.graph.ids import ConsecutiveIds, SparseIds, VertexIds

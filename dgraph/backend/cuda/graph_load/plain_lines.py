@@ -19,8 +19,9 @@ from dgraph.backend.cuda.codegen.module_text import common
 from dgraph.errors import DataError
 from dgraph.graph.formats import scan
 from dgraph.graph.formats.column import WEIGHTS
+from dgraph.graph.formats.line_layout import Layout
 from dgraph.graph.formats.sniff import LONGEST, DataStart
-from dgraph.graph.formats.text import Layout, LineTable, Parser, table_of_lines
+from dgraph.graph.formats.text import LineTable, Parser, table_of_lines
 
 CHUNK = 1 << 28
 """Bytes of text on the GPU at a time."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dgraph.comm.base import Comm
-from dgraph.graph.build.clean import RawEdges
+from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.formats.counted_header import set_direction
+from dgraph.graph.formats.line_layout import Layout
 from dgraph.graph.formats.scan import NUMBER, SOURCE, TARGET
 from dgraph.graph.formats.sniff import read_head
-from dgraph.graph.formats.text import Layout, columns_read, read_table
+from dgraph.graph.formats.text import columns_read, read_table
 
 if TYPE_CHECKING:
     from dgraph.graph.load_options import LoadOptions
