@@ -156,7 +156,7 @@ def numbered_rows(local: LocalGraph, comm: Comm, order: str, weights: bool) -> N
         order: of the vertices: "id" or "gid".
         weights: True to send weights along, where the graph has some.
     """
-    masters, out = local.masters, local.out
+    masters, rows = local.masters, local.out
     every = comm.allgatherv(local.gids[:masters])
     gids, originals = np.concatenate(every), np.concatenate(comm.allgatherv(local.original[:masters]))
     ordered = np.argsort(originals if order == "id" else gids, kind="stable")
@@ -164,15 +164,14 @@ def numbered_rows(local: LocalGraph, comm: Comm, order: str, weights: bool) -> N
     place[gids[ordered]] = np.arange(len(ordered))
     bounds = len(ordered) * np.arange(comm.size + 1) // comm.size
     if comm.size == 1 and (order == "gid" or local.ascending) and _are_places(place) and _are_places(local.gids):
-        costs = out.weights.astype(np.float64) if weights and out.weights is not None else None
-        offsets, targets = out.offsets.astype(np.int64), out.neighbours.view(np.uint32).copy()
-        places = [np.arange(len(ordered))]
-        return NumberedRows(comm, originals[ordered], bounds, places, local.directed, offsets, targets, costs)
-    source = place[np.repeat(local.gids, np.diff(out.offsets))]
-    target = place[local.gids[out.neighbours.view(np.uint32)]].astype(np.uint32)
+        costs = rows.weights.astype(np.float64) if weights and rows.weights is not None else None
+        offsets, targets = rows.offsets.astype(np.int64), rows.neighbours.view(np.uint32).copy()
+        return NumberedRows(comm, originals[ordered], bounds, [place[gids]], local.directed, offsets, targets, costs)
+    source = place[np.repeat(local.gids, np.diff(rows.offsets))]
+    target = place[local.gids[rows.neighbours.view(np.uint32)]].astype(np.uint32)
     columns = [source, target]
-    if weights and out.weights is not None:
-        columns.append(out.weights.astype(np.float64))
+    if weights and rows.weights is not None:
+        columns.append(rows.weights.astype(np.float64))
     columns = scatter(comm, np.searchsorted(bounds[1:-1], source, side="right"), *columns)
     if comm.size > 1 or (order == "id" and not local.ascending):
         sort = np.lexsort((columns[1], columns[0]))
