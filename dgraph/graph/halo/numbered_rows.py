@@ -164,10 +164,9 @@ def numbered_rows(local: LocalGraph, comm: Comm, order: str, weights: bool) -> N
     place[gids[ordered]] = np.arange(len(ordered))
     bounds = len(ordered) * np.arange(comm.size + 1) // comm.size
     if comm.size == 1 and (order == "gid" or local.ascending) and _are_places(place) and _are_places(local.gids):
-        arc_weights = rows.weights.astype(np.float64) if weights and rows.weights is not None else None
+        cost = rows.weights.astype(np.float64) if weights and rows.weights is not None else None
         offsets, targets = rows.offsets.astype(np.int64), rows.neighbours.view(np.uint32).copy()
-        places = [np.arange(len(ordered))]
-        return NumberedRows(comm, originals[ordered], bounds, places, local.directed, offsets, targets, arc_weights)
+        return NumberedRows(comm, originals[ordered], bounds, [place[gids]], local.directed, offsets, targets, cost)
     source = place[np.repeat(local.gids, np.diff(rows.offsets))]
     target = place[local.gids[rows.neighbours.view(np.uint32)]].astype(np.uint32)
     columns = [source, target]
