@@ -32,8 +32,8 @@ from dgraph.graph.devices import Auto, Cpu, Device, described
 from dgraph.graph.generate import GENERATORS, is_generator, recipe_of
 from dgraph.graph.generators.spec import parse
 
-LARGE = 1 << 21
-"""Edges of a graph from which rounds are compiled at once, and a load takes long enough to compile beside it."""
+LARGE = 1 << 22
+"""Edges of a graph up to which NumPy answers first runs of most programs (``array_rounds.py``)."""
 
 EDGE = 12
 """Bytes of an edge's line of text, about."""
@@ -103,9 +103,9 @@ def _is_plain(value: Any) -> bool:
 def _is_large(spec: str) -> bool:
     """Return True for a generator or a file of lines with many edges."""
     if is_generator(spec):
-        return recipe_of(spec)[0].items >= LARGE
+        return recipe_of(spec)[0].items > LARGE
     path = Path(spec)
-    return path.suffix in LINES and path.is_file() and path.stat().st_size >= EDGE * LARGE
+    return path.suffix in LINES and path.is_file() and path.stat().st_size > EDGE * LARGE
 
 
 def _mark(task: str) -> Path:

@@ -49,7 +49,7 @@ def compiles(monkeypatch):
 @pytest.mark.parametrize(
     "words",
     [
-        ("bfs", "rmat:12"),
+        ("bfs", "rmat:18"),
         ("bfs", "rmat:20", "--backend", "cuda"),
         ("bfs", "no-such-file.el"),
         ("bfs", "rmat:20,no=1"),
@@ -63,13 +63,13 @@ def test_no_process_starts(words, monkeypatch):
 
 def test_a_task_differs_by_what_selects_programs_and_not_by_size_or_vertices(monkeypatch, tmp_path):
     monkeypatch.setattr(compile_beside, "folder", lambda: tmp_path)
-    words = "sssp", "rmat:18,symmetric", "--backend", "cpu", "--weights", "1..255"
+    words = "sssp", "rmat:20,symmetric", "--backend", "cpu", "--weights", "1..255"
     marks = [
         compile_beside._mark(task_of(*words, *more))
         for more in ((), ("--source", "70000"), ("--cutoff", "9"), ("--direction", "push"))
     ]
-    marks.append(compile_beside._mark(task_of("sssp", "rmat:19,symmetric", *words[2:])))
-    marks.append(compile_beside._mark(task_of("sssp", "rmat:18", *words[2:])))
+    marks.append(compile_beside._mark(task_of("sssp", "rmat:21,symmetric", *words[2:])))
+    marks.append(compile_beside._mark(task_of("sssp", "rmat:20", *words[2:])))
     assert marks[0] == marks[1] == marks[4]
     assert len(set(marks)) == 4
 
