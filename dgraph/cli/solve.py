@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,6 @@ from dgraph.backend.schedule_options import HOST
 from dgraph.cli.columns.conditions import filtered, parted
 from dgraph.cli.columns.vertex_file import read_vertex_file
 from dgraph.cli.commands import show_warnings
-from dgraph.cli.compile_beside import compiling_beside
 from dgraph.cli.flat_options import checkpoint_of, device_of, options_of, run_keywords
 from dgraph.cli.parser import RunRequest
 from dgraph.cli.sources import Vertices, in_file, name_of
@@ -36,6 +36,7 @@ from dgraph.result.files.matrix_file import SUFFIXES
 from dgraph.result.files.save import WRITERS
 from dgraph.result.result import Result
 from dgraph.run import run
+from dgraph.tools.compile_beside import compiling_beside
 
 SUGGESTED = "the input suggests it"
 
@@ -47,15 +48,31 @@ def solve(request: RunRequest, comm: Comm) -> int:
         NotConverged: a limit ended a run early; its output and report are written.
         UsageError, DataError, OutputError: on every rank alike.
     """
-    with listening("checkpoint" in request.run), compiling_beside(request, comm):
-        return _solve(request, comm)
-
-
-def _solve(request: RunRequest, comm: Comm) -> int:
     began = time.perf_counter()
-    with comm.together():
-        if comm.rank == 0:
-            _refuse_early(request)
+    with listening("checkpoint" in request.run):
+        with comm.together():
+            if comm.rank == 0:
+                _refuse_early(request)
+        with _compiling(request) if comm.size == 1 else nullcontext():
+            return _solve(request, comm, began)
+
+
+def _compiling(request: RunRequest) -> AbstractContextManager[None]:
+    """Return the block of a run beside which its rounds are compiled."""
+    spec, load = _named(request)
+    options = {"weight": request.run.get("weight"), "direction": request.run.get("direction", "auto")}
+    return compiling_beside(request.definition, spec, device_of(request.run), request.parameters, load=load, **options)
+
+
+def _named(request: RunRequest) -> tuple[str, dict[str, Any]]:
+    """Return the graph of a request, or the default one, and the options of its load."""
+    options = dict(request.load)
+    if request.graph is None and request.definition.wants_weights:
+        options.setdefault("weights", "hash")
+    return request.graph or DEFAULT, options
+
+
+def _solve(request: RunRequest, comm: Comm, began: float) -> int:
     record = Record(comm, request.command)
     with progress_for(comm.rank, request.quiet, began) as progress:
         graph = _load(request, comm, record, progress)
@@ -241,10 +258,8 @@ def _suffixes(work: Algorithm) -> Collection[str]:
 
 def _load(request: RunRequest, comm: Comm, record: Record, progress: Progress) -> Graph:
     algorithm = request.definition
-    spec, options = request.graph or DEFAULT, dict(request.load)
+    spec, options = _named(request)
     if request.graph is None:
-        if algorithm.wants_weights:
-            options.setdefault("weights", "hash")
         record.choose("graph", spec, "the default graph")
         progress.line(f"no graph was named: taking {spec}")
     placing = {"policy": request.run.get("policy", "auto"), "device": device_of(request.run)}

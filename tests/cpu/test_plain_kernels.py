@@ -15,6 +15,11 @@ from dgraph.backend.cpu.threads.team import Team
 from dgraph.comm import SerialComm
 from dgraph.report.comparison import _traits
 
+LAYERS = (
+    8 * np.arange(200)[:, None, None] + np.indices((8, 8))[:, None] + np.array([0, 8]).reshape(2, 1, 1, 1)
+).reshape(2, -1)
+"""Edges of 201 layers of 8 vertices: 2^597 shortest paths lead from the first to the last, so that bc scales them."""
+
 RUNS = [
     ("louvain", "rmat:8,symmetric", "1..9", {}),
     ("louvain", "rmat:7,symmetric", None, {"metric": "cpm", "resolution": 0.1, "max_size": 9}),
@@ -27,6 +32,10 @@ RUNS = [
     ("mst", "rmat:8,symmetric,edge_factor=40", "1..255", {}),
     ("color", "rmat:9,symmetric", None, {}),
     ("triangles", "rmat:9,symmetric", None, {}),
+    ("bc", "rmat:8,symmetric", None, {}),
+    ("bc", "rmat:8", None, {"k": 21, "endpoints": True}),
+    ("bc", "grid:13x9", None, {"k": 1}),
+    ("bc", LAYERS, None, {"sources": [0, 7]}),
     ("closeness", "rmat:10", None, {}),
     ("closeness", "grid:23x29", None, {"k": 600}),
     ("multi_source_bfs", "rmat:8", None, {"k": 200}),
@@ -40,7 +49,9 @@ RUNS = [
 
 @pytest.mark.parametrize(("algorithm", "spec", "weights", "parameters"), RUNS)
 def test_plain_kernels_answer_the_bits_of_machine_code(algorithm, spec, weights, parameters, monkeypatch):
-    graph = dgraph.Graph.load(spec, weights=weights, comm=SerialComm(), device=dgraph.Cpu(threads=2))
+    where = {"comm": SerialComm(), "device": dgraph.Cpu(threads=2)}
+    named = isinstance(spec, str)
+    graph = dgraph.Graph.load(spec, weights=weights, **where) if named else dgraph.Graph.from_edges(*spec, **where)
     answers, interpreted = [], []
     for plain in (True, False):
         monkeypatch.setattr(

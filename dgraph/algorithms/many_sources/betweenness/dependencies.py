@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dgraph.algorithms.many_sources.betweenness.paths_arrays import FEW, first_search, first_sums
 from dgraph.algorithms.many_sources.betweenness.paths_kernel import (
     BUFFER,
     CELLS,
@@ -64,6 +65,8 @@ class Dependencies(HopSearch):
         self.gates, self.cells = np.zeros((groups, 16), np.int64), np.zeros((groups, CELLS), np.int64)
         self.parts, self.reached = np.zeros((groups, masters)), np.zeros(len(self.sources), np.int64)
         self.sums, self.depth = np.zeros(self.ctx.local.masters), 0
+        few = len(self.sources) * len(self.rows.into[1]) <= FEW
+        self.kernels = (first_search, first_sums) if few else (search_batch, sum_lanes)
         self.degree = float(np.diff(self.rows.into[0]).max(initial=0))
 
     def _groups(self, sources: np.ndarray) -> tuple[int, int]:
@@ -78,7 +81,7 @@ class Dependencies(HopSearch):
         depths = np.zeros(self.passes.threads, np.int64)
         rows = (*self.rows.into, *self.rows.out, *self.rows.pushed)
         self.team.run(
-            search_batch, threads, groups, sources, self.degree, *rows, self.gates, self.cells, np.ones(groups),
+            self.kernels[0], threads, groups, sources, self.degree, *rows, self.gates, self.cells, np.ones(groups),
             self.now, self.seen, self.paths, self.share, self.row, *self.marks, *self.buffers, *self.log, self.levels,
             self.factors, self.most, depths,
         )  # fmt: skip
@@ -141,7 +144,7 @@ class Dependencies(HopSearch):
         threads, groups = self._groups(sources)
         self.parts[groups:] = 0.0
         self.team.run(
-            sum_lanes, threads, groups, sources, self.gates, self.seen, self.paths, self.row, self.endpoints,
+            self.kernels[1], threads, groups, sources, self.gates, self.seen, self.paths, self.row, self.endpoints,
             self.parts, reached,
         )  # fmt: skip
         if groups == 1 and self.replica is None and len(self.sources) <= LANES:  # the only batch

@@ -136,7 +136,7 @@ def uncompiled(stem: str, tiny: bool = False) -> bool:
         stem: name of its file, see :func:`stem_of`.
         tiny: the graph is so small that loading Numba would take longer than the rounds, compiled before or not.
     """
-    return stem not in _modules and first_runs.uncompiled(stem, (".slow",) if tiny else (".py", ".slow"))
+    return stem not in _modules and first_runs.uncompiled(stem, suffixes=(".slow",) if tiny else (".py", ".slow"))
 
 
 def module_for(traced: Traced, pulls: bool = True, kernel: bool = False, pushes: bool = False) -> ModuleType:

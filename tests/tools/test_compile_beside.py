@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from dgraph.algorithms import ALGORITHMS
-from dgraph.cli import compile_beside
+from dgraph.cli import solve
 from dgraph.cli.parser import parse
-from dgraph.comm import SerialComm
+from dgraph.tools import compile_beside
 
 pytestmark = pytest.mark.starts_children
 
 COMPILED = """
 import sys
-import dgraph.backend.cpu.round.array_rounds as array_rounds, dgraph.cli.compile_beside as beside
+import dgraph.backend.cpu.round.array_rounds as array_rounds, dgraph.tools.compile_beside as beside
 from dgraph._support.compile_clock import listening
 from dgraph.cli import main
 array_rounds.FEW = array_rounds.FEW_OF_FRONTIERS = 0
@@ -31,7 +31,13 @@ sys.exit(code)
 
 
 def task_of(*words: str) -> str | None:
-    return compile_beside._task(parse(words, ALGORITHMS))
+    tasks = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(solve, "compiling_beside", lambda work, spec, device, words, **more: tasks.append(
+            compile_beside._task(work, spec, device, words, more)
+        ))  # fmt: skip
+        solve._compiling(parse(words, ALGORITHMS))
+    return tasks[0]
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +49,7 @@ def compiles(monkeypatch):
 @pytest.mark.parametrize(
     "words",
     [
-        ("bfs", "rmat:12"),
+        ("bfs", "rmat:18"),
         ("bfs", "rmat:20", "--backend", "cuda"),
         ("bfs", "no-such-file.el"),
         ("bfs", "rmat:20,no=1"),
@@ -51,19 +57,19 @@ def compiles(monkeypatch):
 )
 def test_no_process_starts(words, monkeypatch):
     monkeypatch.setattr(subprocess, "Popen", None)
-    with compile_beside.compiling_beside(parse(words, ALGORITHMS), SerialComm()):
+    with solve._compiling(parse(words, ALGORITHMS)):
         pass
 
 
 def test_a_task_differs_by_what_selects_programs_and_not_by_size_or_vertices(monkeypatch, tmp_path):
     monkeypatch.setattr(compile_beside, "folder", lambda: tmp_path)
-    words = "sssp", "rmat:18,symmetric", "--backend", "cpu", "--weights", "1..255"
+    words = "sssp", "rmat:20,symmetric", "--backend", "cpu", "--weights", "1..255"
     marks = [
         compile_beside._mark(task_of(*words, *more))
         for more in ((), ("--source", "70000"), ("--cutoff", "9"), ("--direction", "push"))
     ]
-    marks.append(compile_beside._mark(task_of("sssp", "rmat:19,symmetric", *words[2:])))
-    marks.append(compile_beside._mark(task_of("sssp", "rmat:18", *words[2:])))
+    marks.append(compile_beside._mark(task_of("sssp", "rmat:21,symmetric", *words[2:])))
+    marks.append(compile_beside._mark(task_of("sssp", "rmat:20", *words[2:])))
     assert marks[0] == marks[1] == marks[4]
     assert len(set(marks)) == 4
 
@@ -97,7 +103,7 @@ def test_the_process_ends_with_the_command(monkeypatch, tmp_path):
     monkeypatch.setattr(subprocess, "Popen", noted)
 
     def interrupted():
-        with compile_beside.compiling_beside(request, SerialComm()):
+        with solve._compiling(request):
             assert started[0].poll() is None
             raise KeyboardInterrupt
 
@@ -109,5 +115,5 @@ def test_the_process_ends_with_the_command(monkeypatch, tmp_path):
 def test_a_process_that_cannot_start_is_done_without(monkeypatch, tmp_path):
     monkeypatch.setattr(compile_beside, "folder", lambda: tmp_path)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "missing"))
-    with compile_beside.compiling_beside(parse(("bfs", "rmat:20", "--backend", "cpu"), ALGORITHMS), SerialComm()):
+    with solve._compiling(parse(("bfs", "rmat:20", "--backend", "cpu"), ALGORITHMS)):
         pass

@@ -25,16 +25,15 @@ from dgraph._support.version import __version__
 from dgraph.algorithms import ALGORITHMS
 from dgraph.backend import has_gpu
 from dgraph.backend.cpu.threads import launch
-from dgraph.cli.flat_options import device_of, options_of
-from dgraph.cli.parser import RunRequest
-from dgraph.comm import Comm, SerialComm
+from dgraph.comm import SerialComm
+from dgraph.engine.run_options import Options
 from dgraph.errors import DgraphError, OutputError
-from dgraph.graph.devices import Auto, Cpu, described
-from dgraph.graph.generate import DEFAULT, GENERATORS, is_generator, recipe_of
+from dgraph.graph.devices import Auto, Cpu, Device, described
+from dgraph.graph.generate import GENERATORS, is_generator, recipe_of
 from dgraph.graph.generators.spec import parse
 
-LARGE = 1 << 21
-"""Edges of a graph from which rounds are compiled at once, and a load takes long enough to compile beside it."""
+LARGE = 1 << 22
+"""Edges of a graph up to which NumPy answers first runs of most programs (``array_rounds.py``)."""
 
 EDGE = 12
 """Bytes of an edge's line of text, about."""
@@ -48,18 +47,32 @@ LINES = (".el", ".wel", ".txt", ".csv", ".tsv")
 SMALL = 6
 """Size of the tiny generated graph: a scale, vertices, or rows and columns."""
 
-CODE = "import sys; sys.path.append(sys.argv[1]); from dgraph.cli.compile_beside import main; main(sys.argv[2])"
+CODE = "import sys; sys.path.append(sys.argv[1]); from dgraph.tools.compile_beside import main; main(sys.argv[2])"
 """Runs :func:`main`; the folder of dgraph comes last, since it may be that of all packages."""
 
 
 @contextmanager
-def compiling_beside(request: RunRequest, comm: Comm) -> Iterator[None]:
-    """Compile beside the body of the ``with`` what a request needs.
+def compiling_beside(work: type, spec: str, device: Device, words: dict[str, Any], **more: Any) -> Iterator[None]:
+    """Compile beside the body of the ``with`` what a run of one rank needs.
 
-    The process is started where the graph is large, one rank's CPUs run the rounds (several ranks run other programs
-    than a tiny graph's one), and no earlier process has compiled the same. It ends with the block.
+    A process does so where the graph is large, CPUs run the rounds, and no earlier process has compiled the same. It
+    ends with the block. Several ranks run other programs than the tiny graph's one.
+
+    Args:
+        work: class of the algorithm; nothing is compiled for one that is not in the register.
+        spec: generator or file.
+        device: of the run.
+        words: parameters of the algorithm; vertices are left out.
+        more: fields of :class:`~dgraph.graph.load_options.LoadOptions` as ``load``, and ``weight`` and ``direction``.
     """
-    process = _started(request) if comm.size == 1 else None
+    process = None
+    with suppress(OSError, DgraphError):  # the command itself says what is wrong, if anything is
+        task = _task(work, spec, device, words, more)
+        if task is not None and share([mask()], mask()) > 1 and not _mark(task).exists():
+            process = subprocess.Popen(
+                [sys.executable, "-P", "-c", CODE, str(Path(__file__).parents[2]), task],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )  # fmt: skip
     try:
         yield
     finally:
@@ -68,31 +81,17 @@ def compiling_beside(request: RunRequest, comm: Comm) -> Iterator[None]:
             process.wait()
 
 
-def _started(request: RunRequest) -> subprocess.Popen | None:
-    with suppress(OSError, DgraphError):  # the command itself says what is wrong, if anything is
-        task = _task(request)
-        if task is not None and share([mask()], mask()) > 1 and not _mark(task).exists():
-            return subprocess.Popen(
-                [sys.executable, "-P", "-c", CODE, str(Path(__file__).parents[2]), task],
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            )  # fmt: skip
-    return None
-
-
-def _task(request: RunRequest) -> str | None:
-    """Return the process' argument, as JSON; None for a request that it does not serve."""
-    spec, device, own = request.graph or DEFAULT, described(device_of(request.run)), ALGORITHMS.get(request.algorithm)
-    if own is not request.definition or os.environ.get("DGRAPH_COMPILE") or not _is_large(spec):
+def _task(work: Any, spec: str, device: Device, words: dict[str, Any], more: dict[str, Any]) -> str | None:
+    """Return the process' argument, as JSON; None for a run that it does not serve."""
+    name = work.name
+    if ALGORITHMS.get(name) is not work or os.environ.get("DGRAPH_COMPILE") or not _is_large(spec):
         return None
-    if not isinstance(device, Cpu) and not (isinstance(device, Auto) and not has_gpu()):
+    kind = described(device)
+    if not isinstance(kind, Cpu) and not (isinstance(kind, Auto) and not has_gpu()):
         return None
-    load = dict(request.load)
-    if request.graph is None and own.wants_weights:
-        load.setdefault("weights", "hash")
-    parameters = {name: value for name, value in request.parameters.items() if _is_plain(value)}
-    run = {name: request.run[name] for name in ("direction", "weight") if name in request.run}
+    parameters = {name: value for name, value in words.items() if _is_plain(value)}
     with suppress(TypeError):  # a value that JSON does not have
-        return json.dumps([request.algorithm, str(spec), load, parameters, run], sort_keys=True)
+        return json.dumps([name, spec, parameters, more], sort_keys=True)
     return None
 
 
@@ -104,9 +103,9 @@ def _is_plain(value: Any) -> bool:
 def _is_large(spec: str) -> bool:
     """Return True for a generator or a file of lines with many edges."""
     if is_generator(spec):
-        return recipe_of(spec)[0].items >= LARGE
+        return recipe_of(spec)[0].items > LARGE
     path = Path(spec)
-    return path.suffix in LINES and path.is_file() and path.stat().st_size >= EDGE * LARGE
+    return path.suffix in LINES and path.is_file() and path.stat().st_size > EDGE * LARGE
 
 
 def _mark(task: str) -> Path:
@@ -138,17 +137,14 @@ def main(task: str) -> None:
     """Run the algorithm of a task on its tiny graph; publish its mark."""
     from dgraph.graph.stored_graph import Graph
     from dgraph.run import run
-    from dgraph.service.parent_death import killed_with_parent
 
-    killed_with_parent()()
-    algorithm, spec, load, parameters, options = json.loads(task)
+    algorithm, spec, parameters, more = json.loads(task)
     with tempfile.TemporaryDirectory(prefix="dgraph-") as place:
         tiny = _small(spec) if is_generator(spec) else _head(spec, place)
-        graph = Graph.load(tiny, comm=SerialComm(), device="cpu", **load)
+        graph = Graph.load(tiny, comm=SerialComm(), device="cpu", **more["load"])
     os.environ["DGRAPH_COMPILE"] = "always"  # not before: the command itself compiles what loads a graph
-    weight = options.pop("weight", None)
     start = {"source": graph.hub()} if ALGORITHMS[algorithm].needs_source else {}
-    run(algorithm, graph, weight=weight, options=options_of(options), **start | parameters)
+    run(algorithm, graph, weight=more["weight"], options=Options(direction=more["direction"]), **start | parameters)
     launch.compile_serve()  # the tiny graph took one thread
     with suppress(OutputError):
         publish(_mark(task), b"")
