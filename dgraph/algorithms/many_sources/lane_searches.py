@@ -49,9 +49,9 @@ class LaneSearches:
     def of(cls, rows: NumberedRows, dtype: np.dtype, mean: float, cutoff: float | None = None) -> LaneSearches:
         """Return searches on rows of all vertices; arcs without weights cost 1."""
         costs = np.ones(len(rows.targets), dtype) if rows.costs is None else rows.costs.astype(dtype)
-        out = *rows.out, costs
-        into: Any = transpose(rows.n, *out) if rows.directed else out
-        return cls(out, into, dtype, mean, cutoff)
+        ahead = *rows.out, costs
+        into: Any = transpose(rows.n, *ahead) if rows.directed else ahead
+        return cls(ahead, into, dtype, mean, cutoff)
 
     def on(self, threads: int) -> LaneSearches:
         """Make the arrays of each thread; return self."""

@@ -46,9 +46,9 @@ class SsspPass(RunPass):
         local, lanes, n = ctx.local, len(lids), ctx.local.masters
         _, mean = largest_and_mean(ctx, NEED)
         ctx.weighted = True
-        out = _rows(local.out)
-        into = _rows(local.incoming) if local.directed else out
-        searches = LaneSearches(out, into, np.dtype(np.int32), mean).on(1)
+        ahead = _rows(local.out)
+        into = _rows(local.incoming) if local.directed else ahead
+        searches = LaneSearches(ahead, into, np.dtype(np.int32), mean).on(1)
         distances, parents = np.empty((lanes, n), np.int32), np.full((lanes, n), NONE, np.uint32)
         (rows,) = searches.rows
         with ctx.record("compute"):
