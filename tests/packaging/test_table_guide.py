@@ -77,7 +77,7 @@ def test_command_line_and_service(page, monkeypatch):
     np.testing.assert_allclose(similar.similarity, names["similar"].similarity)
     assert all(name in (folder / "path.txt").read_text() for name in names["path"])
     (block,) = SERVICE.findall(PAGE)
-    with started(folder, "--data-root", folder), chdir(folder):
+    with started(folder, data_root=folder), chdir(folder):
         printed = output_of_python(block, dict(names))
     assert all(name in printed for name in names["path"][:1])
     served = pd.read_csv(folder / "march.csv").set_index("vertex").pagerank
