@@ -49,8 +49,9 @@ def hops_between(ctx: Context, source: int, target: int, limit: int) -> int | No
     local = ctx.local
     if ctx.direction == "push" and not local.has_incoming:
         return None
-    back = local.incoming if local.directed else local.out
-    rows = local.out.offsets, local.out.neighbours, back.offsets, back.neighbours
+    ahead = local.out
+    back = local.incoming if local.directed else ahead
+    rows = ahead.offsets, ahead.neighbours, back.offsets, back.neighbours
     ends = [row for row in (local.lid(source), local.lid(target)) if row is not None]
     hops = len(path_between(*rows, *ends)) - 1
     return hops if 0 <= hops <= limit else None

@@ -5,6 +5,7 @@ from operator import attrgetter, methodcaller
 import numpy as np
 import pyarrow
 import pytest
+from children import ROOT
 
 import dgraph
 from dgraph.errors import DataError, UsageError
@@ -136,7 +137,7 @@ def test_a_job_is_removed(client, rome):
 def test_a_graph_of_a_service_has_sizes_and_paths_and_names_what_a_local_one_has(rome):
     assert len(rome) == rome.n
     path = rome.shortest_path(1, 900)
-    assert path == dgraph.Graph.load("rome99.gr").shortest_path(1, 900)
+    assert path == dgraph.Graph.load(ROOT / "tests/data/rome99.gr").shortest_path(1, 900)
     for name, words in (
         ("filter_edges", "a local Graph has it"), ("nodes", r"graph\.vertices\(\)"), ("no_such", "'no_such'$")
     ):  # fmt: skip

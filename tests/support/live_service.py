@@ -31,8 +31,8 @@ class Live:
 
 
 @contextmanager
-def started(folder, *words, launcher=()):
-    """Start a service whose data root is ``tests/data``, and wait for its ranks."""
+def started(folder, *words, launcher=(), data_root=ROOT / "tests/data"):
+    """Start a service by default on ``tests/data``, and wait for its ranks."""
     state = folder / "state"
     argv = [
         *launcher,
@@ -43,7 +43,7 @@ def started(folder, *words, launcher=()):
         "--state-dir",
         state,
         "--data-root",
-        ROOT / "tests/data",
+        data_root,
         "-q",
         *words,
     ]
