@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.algorithms.many_sources.lane_search import HopSearch, LanePlan
-from dgraph.algorithms.many_sources.reach_kernel import BATCH, WORDS, Batches, begin_batch, one_level, one_pass
+from dgraph.algorithms.many_sources.reach_kernel import BATCH, WORDS, begin_batch, one_level, one_pass
 from dgraph.algorithms.many_sources.reach_programs import BITS, LevelsByPrograms, ReachByPrograms
 from dgraph.algorithms.many_sources.results import ENDLESS, LEVELS, KeptSources, ReachedVertices, put_rows
 from dgraph.backend.row_solver import RowSize
@@ -55,16 +55,17 @@ class Reach(HopSearch):
         return self._by_programs.solve(self.ctx, self.sources, keep=self.keep, limit=self.limit)
 
     def begin(self) -> None:
-        """Make the arrays of a search."""
+        """Make the arrays of a search, in the order in which kernels take them."""
         threads, masters, slots = self.passes.threads, self.rows.masters, self.rows.slots
-        self.batches = Batches(
-            seen=np.empty((threads, masters, WORDS), np.uint64), front=np.empty((threads, slots, WORDS), np.uint64),
-            fresh=np.empty((threads, masters, WORDS), np.uint64), whole=np.zeros((threads, WORDS), np.uint64),
-            marked=np.zeros((threads, masters), np.uint8), frontier=np.empty((threads, slots), np.uint32),
-            listed=np.empty((threads, masters), np.uint32), far=np.zeros((threads, masters), np.int64),
-            reached=np.zeros((threads, masters), np.int64),
-        )  # fmt: skip
-        self.graph = *self.rows.into, *self.rows.pushed
+        self.arrays: dict[str, np.ndarray] = {
+            "seen": np.empty((threads, masters, WORDS), np.uint64),
+            "front": np.empty((threads, slots, WORDS), np.uint64),
+            "fresh": np.empty((threads, masters, WORDS), np.uint64), "whole": np.zeros((threads, WORDS), np.uint64),
+            "marked": np.zeros((threads, masters), np.uint8), "frontier": np.empty((threads, slots), np.uint32),
+            "reached_now": np.empty((threads, masters), np.uint32), "far": np.zeros((threads, masters), np.int64),
+            "reached": np.zeros((threads, masters), np.int64),
+        }  # fmt: skip
+        self.graph = *self.rows.into, *self.rows.pushed, *self.arrays.values()
         self.kept = KeptSources(self.ctx.local.masters, len(self.sources), self.keep)
         self.levels = self.kept.levels
         if self.replica is not None:  # those of a pass go to the owners of vertices
@@ -73,19 +74,18 @@ class Reach(HopSearch):
 
     def search_batches(self, number: int) -> None:
         """Search from a batch on each thread."""
-        sources = self.numbers, number
+        batches = self.numbers, number
         if self.replica is not None:
             self.levels[:] = -1
-            sources = self.part(number), 0
-        arrays = self.graph, self.batches, self.levels
-        self.team.run(one_pass, self.passes.threads, *sources, self.limit, *arrays, self.depths)
+            batches = self.part(number), 0
+        self.team.run(one_pass, self.passes.threads, *batches, self.limit, *self.graph, self.levels, self.depths)
 
     def search_together(self, number: int) -> None:
         """Search from a batch on each thread; newly reached bits go to ghosts after each round."""
         rows, comm, threads = self.rows, self.ctx.comm, self.passes.threads
         counts, chosen = np.zeros(threads, np.int64), np.zeros((threads, rows.masters), np.uint8)
-        front, frontier, arrays = self.batches.front, self.batches.frontier, (self.batches, self.levels)
-        self.team.run(begin_batch, threads, self.numbers, number, counts, *arrays)
+        seen, front, frontier, whole = (self.arrays[name] for name in ("seen", "front", "frontier", "whole"))
+        self.team.run(begin_batch, threads, self.numbers, number, counts, seen, front, frontier, whole, self.levels)
         for t in range(threads):
             chosen[t, frontier[t, : counts[t]]] = 1
         depth = 0
@@ -102,7 +102,7 @@ class Reach(HopSearch):
             if depth == self.limit:
                 return
             depth += 1
-            self.team.run(one_level, threads, number, depth, self.graph, *arrays, counts, chosen)
+            self.team.run(one_level, threads, number, depth, *self.graph, self.levels, counts, chosen)
 
     def add(self, number: int) -> None:
         """Send what is kept of each source to the owners of vertices."""
@@ -110,13 +110,13 @@ class Reach(HopSearch):
         if self.levels is not self.kept.levels and self.levels.shape[1]:
             put_rows(self.kept.levels, first * BATCH, np.concatenate(self.owned(self.levels.T)))
         if self.kept.bits.shape[1]:
-            seen = self.batches.seen
+            seen = self.arrays["seen"]
             words = seen.transpose(0, 2, 1).reshape(len(seen) * WORDS, seen.shape[1])
             put_rows(self.kept.bits, first * WORDS, np.concatenate(self.owned(words)))
 
     def answer(self) -> ReachedVertices:
         """Return sums over all threads and ranks."""
-        far, reached = self.summed(self.batches.far), self.summed(self.batches.reached)
+        far, reached = (self.summed(self.arrays[name]) for name in ("far", "reached"))
         pairs = self.ctx.total(int((self.lids >= 0).sum() + reached.sum())) if self.keep else 0
         return ReachedVertices(far, reached, pairs, self.deepest(int(self.depths.max())), self.kept.columns())
 

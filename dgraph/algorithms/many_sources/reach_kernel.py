@@ -7,8 +7,6 @@ let every master scan its in-edges, up to the point where no bit is missing.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from dgraph._support.compiled import njit, plain
@@ -27,31 +25,9 @@ PIECE = 16
 """In-edges between two tests for missing bits."""
 
 
-class Batches(NamedTuple):
-    """Arrays of searches, with a row for each batch: thread t has row t.
-
-    Attributes:
-        seen, front, fresh: words of masters, slots and masters: that reached it, in the last round, in the next one.
-        whole: word of all sources of the batch, uint64 (threads, WORDS).
-        marked: scratch of masters, all 0; ``frontier``, ``listed``: lists of slots and of masters.
-        far, reached: sum of distances, and number of other sources that reach a master, int64 (threads, masters).
-    """
-
-    seen: np.ndarray
-    front: np.ndarray
-    fresh: np.ndarray
-    whole: np.ndarray
-    marked: np.ndarray
-    frontier: np.ndarray
-    listed: np.ndarray
-    far: np.ndarray
-    reached: np.ndarray
-
-
 @njit(**INNER)
-def begin(sources, A, t, levels, place):
+def begin(sources, seen, front, frontier, whole, levels, place):
     """Put the sources (slots; -1: of another rank) on level 0; return the size of the frontier."""
-    seen, front, whole = A.seen[t], A.front[t], A.whole[t]
     seen[:] = 0
     front[:] = 0
     whole[:] = 0
@@ -65,7 +41,7 @@ def begin(sources, A, t, levels, place):
             for w in range(WORDS):
                 fresh &= front[v, w] == 0
             if fresh:
-                A.frontier[t, count] = v
+                frontier[count] = v
                 count += 1
             seen[v, i >> 6] |= bit
             front[v, i >> 6] |= bit
@@ -75,17 +51,15 @@ def begin(sources, A, t, levels, place):
 
 
 @njit(**INNER)
-def level(graph, count, A, t):
-    """Write newly reached bits to ``fresh`` and the masters that have some to ``listed``; return their number."""
-    rows, neighbours, pushed_offsets, pushed = graph
-    seen, front, fresh, whole, listed = A.seen[t], A.front[t], A.fresh[t], A.whole[t], A.listed[t]
-    many = candidates(A.frontier[t], count, pushed_offsets, pushed, len(pushed) // DENSE, A.marked[t], listed)
+def level(frontier, count, rows, neighbours, pushed_offsets, pushed, masters, seen, front, fresh, whole, marked, hits):
+    """Write newly reached bits to ``fresh`` and the masters that have some to ``hits``; return their number."""
+    many = candidates(frontier, count, pushed_offsets, pushed, len(pushed) // DENSE, marked, hits)
     dense = many < 0
     if dense:
-        many = len(rows) - 1
+        many = masters
     size = 0
     for i in range(many):
-        v = np.uint32(i) if dense else listed[i]
+        v = np.uint32(i) if dense else hits[i]
         e, last, missing = rows[v], rows[v + 1], np.uint64(0)
         for w in range(WORDS):
             missing |= whole[w] & ~seen[v, w]
@@ -101,29 +75,28 @@ def level(graph, count, A, t):
             fresh[v, w] &= ~seen[v, w]
             new |= fresh[v, w]
         if new != 0:
-            listed[size] = v
+            hits[size] = v
             size += 1
     return size
 
 
 @njit(**INNER)
-def advance(count, many, depth, A, t, levels, place):
-    """Make the listed masters the frontier, and count their new bits; return the size of the frontier."""
-    seen, front, fresh, frontier = A.seen[t], A.front[t], A.fresh[t], A.frontier[t]
+def advance(frontier, count, hits, many, depth, seen, front, fresh, far, reached, levels, place):
+    """Make the found masters the frontier, and count their new bits; return the size of the frontier."""
     for i in range(count):
         u = frontier[i]
         for w in range(WORDS):
             front[u, w] = 0
     for i in range(many):
-        v = A.listed[t, i]
+        v = hits[i]
         bits = 0
         for w in range(WORDS):
             front[v, w] = fresh[v, w]
             seen[v, w] |= fresh[v, w]
             bits += bit_count(fresh[v, w])
         frontier[i] = v
-        A.far[t, v] += depth * bits
-        A.reached[t, v] += bits
+        far[v] += depth * bits
+        reached[v] += bits
         if levels.shape[1]:
             for w in range(WORDS):
                 word = fresh[v, w]
@@ -133,14 +106,17 @@ def advance(count, many, depth, A, t, levels, place):
     return many
 
 
-def array_pass(sources, turn, limit, graph, batches, levels, deepest):
+def array_pass(
+    sources, turn, limit, rows, neighbours, pushed_offsets, pushed, seens, fronts, freshes, wholes, marks,
+    frontiers, founds, fars, reacheds, levels, deepest,
+):  # fmt: skip
     """Search from the batches of ``turn``: in a round all rows are ORed."""
-    rows, neighbours, *_ = graph
     entered = np.flatnonzero(np.diff(rows))
-    far, reached, depths = np.zeros_like(batches.far), np.zeros_like(batches.reached), np.zeros_like(deepest)
-    for t in range(len(batches.seen)):
-        seen, front, place = batches.seen[t], batches.front[t], (turn * len(batches.seen) + t) * BATCH
-        count = plain(begin)(sources[place : place + BATCH], batches, t, levels, place)
+    far, reached, depths = np.zeros_like(fars), np.zeros_like(reacheds), np.zeros_like(deepest)
+    for t in range(len(seens)):
+        seen, front, place = seens[t], fronts[t], (turn * len(seens) + t) * BATCH
+        begun = sources[place : place + BATCH]
+        count = plain(begin)(begun, seen, front, frontiers[t], wholes[t], levels, place)
         depth = 0
         while count and len(entered) and depth < limit:
             depth += 1
@@ -160,37 +136,55 @@ def array_pass(sources, turn, limit, graph, batches, levels, deepest):
             if count:
                 depths[t] = depth
             yield
-    batches.far[...] += far
-    batches.reached[...] += reached
+    fars += far
+    reacheds += reached
     np.maximum(deepest, depths, out=deepest)
 
 
 @plain_first(most=1 << 20, rounds=array_pass)
 @njit(**OPTIONS)
-def one_pass(t, threads, sources, turn, limit, graph, batches, levels, deepest):
-    """Search from batch ``turn · threads + t``; ``graph``: offsets and neighbours of in-rows and of pushed rows."""
-    place = (turn * threads + t) * BATCH
-    count = begin(sources[place : place + BATCH], batches, t, levels, place)
+def one_pass(
+    t, threads, sources, turn, limit, rows, neighbours, pushed_offsets, pushed, seens, fronts, freshes, wholes, marks,
+    frontiers, founds, fars, reacheds, levels, deepest,
+):  # fmt: skip
+    """Search from batch ``turn · threads + t``."""
+    seen, front, fresh, whole, marked = seens[t], fronts[t], freshes[t], wholes[t], marks[t]
+    frontier, hits, far, reached = frontiers[t], founds[t], fars[t], reacheds[t]
+    masters, place = len(rows) - 1, (turn * threads + t) * BATCH
+    count = begin(sources[place : place + BATCH], seen, front, frontier, whole, levels, place)
     depth = 0
     while count and depth < limit:
         depth += 1
-        count = advance(count, level(graph, count, batches, t), depth, batches, t, levels, place)
+        many = level(
+            frontier, count, rows, neighbours, pushed_offsets, pushed, masters, seen, front, fresh, whole, marked, hits
+        )  # fmt: skip
+        count = advance(frontier, count, hits, many, depth, seen, front, fresh, far, reached, levels, place)
         if count:
             deepest[t] = max(deepest[t], depth)
 
 
 @njit(**OPTIONS)
-def begin_batch(t, threads, sources, turn, counts, batches, levels):
+def begin_batch(t, threads, sources, turn, counts, seens, fronts, frontiers, wholes, levels):
     """Begin batch ``turn · threads + t``."""
     place = (turn * threads + t) * BATCH
-    counts[t] = begin(sources[place : place + BATCH], batches, t, levels, place)
+    counts[t] = begin(sources[place : place + BATCH], seens[t], fronts[t], frontiers[t], wholes[t], levels, place)
 
 
 @njit(**OPTIONS)
-def one_level(t, threads, turn, depth, graph, batches, levels, counts, chosen):
+def one_level(
+    t, threads, turn, depth, rows, neighbours, pushed_offsets, pushed, seens, fronts, freshes, wholes, marks,
+    frontiers, founds, fars, reacheds, levels, counts, chosen,
+):  # fmt: skip
     """Run one round of each batch; ``chosen`` marks the masters that it reached, the frontier has no ghosts yet."""
-    many = level(graph, counts[t], batches, t)
-    counts[t] = advance(counts[t], many, depth, batches, t, levels, (turn * threads + t) * BATCH)
+    place = (turn * threads + t) * BATCH
+    many = level(
+        frontiers[t], counts[t], rows, neighbours, pushed_offsets, pushed, len(rows) - 1, seens[t], fronts[t],
+        freshes[t], wholes[t], marks[t], founds[t],
+    )  # fmt: skip
+    counts[t] = advance(
+        frontiers[t], counts[t], founds[t], many, depth, seens[t], fronts[t], freshes[t], fars[t], reacheds[t], levels,
+        place,
+    )  # fmt: skip
     chosen[t, :] = 0
     for i in range(many):
-        chosen[t, batches.listed[t, i]] = 1
+        chosen[t, founds[t, i]] = 1
