@@ -144,13 +144,13 @@ class _Lanes:
     """Rows of an array of int32, float32 or float64 as vectors, and the operations on them; ``lines`` a row."""
 
     def __init__(self, context, builder, kind, array, lines=1):
-        self.builder, self.data = builder, _data(context, builder, kind, array)
+        self.builder, self.address = builder, _data(context, builder, kind, array)
         self.lane = context.get_value_type(kind.dtype)
         self.whole = isinstance(kind.dtype, types.Integer)
         self.vector = ir.VectorType(self.lane, lines * LINE * 8 // kind.dtype.bitwidth)
 
     def place(self, row):
-        return _row(self.builder, self.data, row, self.vector)
+        return _row(self.builder, self.address, row, self.vector)
 
     def load(self, row):
         return self.builder.load(self.place(row), align=LINE)

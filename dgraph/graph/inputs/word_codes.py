@@ -27,10 +27,10 @@ MOST_BYTES = 1 << 31
 
 
 class Texts(NamedTuple):
-    """Names as Arrow stores them: name i is ``data[offsets[i]:offsets[i + 1]]``."""
+    """Names as Arrow stores them: name i is ``letters[offsets[i]:offsets[i + 1]]``."""
 
     offsets: np.ndarray
-    data: np.ndarray
+    letters: np.ndarray
 
 
 def code_words(columns: Sequence[VertexColumn]) -> tuple[list[np.ndarray], np.ndarray]:
@@ -115,7 +115,7 @@ def _distinct(texts: list[Texts]) -> tuple[list[np.ndarray], np.ndarray, np.ndar
     while True:
         hashes = np.empty(rows, np.uint64)
         for text, low, high in zip(texts, cuts[:-1], cuts[1:], strict=True):
-            _hash(text.offsets, text.data, np.uint64(seed), hashes[low:high])
+            _hash(text.offsets, text.letters, np.uint64(seed), hashes[low:high])
         codes, firsts = coded_hashes(hashes)
         del hashes
         lengths = np.empty(firsts.size, np.int64)
@@ -126,7 +126,7 @@ def _distinct(texts: list[Texts]) -> tuple[list[np.ndarray], np.ndarray, np.ndar
         words = np.zeros((firsts.size, width), np.uint8)
         for text, low, high in zip(texts, cuts[:-1], cuts[1:], strict=True):
             here = np.flatnonzero((firsts >= low) & (firsts < high))
-            _copy(text.offsets, text.data, firsts[here] - low, here, words)
+            _copy(text.offsets, text.letters, firsts[here] - low, here, words)
         parts = np.split(codes, cuts[1:-1])[: len(texts)]
         stored, short = words.view(np.uint64), np.minimum(lengths, WIDEST + 1).astype(np.uint16)
         if all(_same(*text, own, stored, short) for text, own in zip(texts, parts, strict=True)):
