@@ -1,5 +1,6 @@
 """Communities: exact quality against NetworkX and igraph, the same labels everywhere, and what options promise."""
 
+import inspect
 from collections import Counter
 
 import igraph
@@ -8,8 +9,9 @@ import numpy as np
 import pytest
 
 import dgraph
-from dgraph.algorithms.communities import host_engine, moves
+from dgraph.algorithms.communities import host_engine, moves, refinement
 from dgraph.algorithms.communities.community_totals import Partition
+from dgraph.backend.cpu.threads.team import Team
 from dgraph.comm import SerialComm, world
 from dgraph.errors import DataError, UsageError
 
@@ -273,3 +275,25 @@ def test_other_methods_are_answered_with_what_there_is(name, words):
         dgraph.run(name, "path:4")
     with pytest.raises(AttributeError, match=words):
         getattr(dgraph, name)
+
+
+def test_refinement_keeps_the_weight_from_each_part_to_the_rest_of_its_community(monkeypatch):
+    """Vertices that join a part in one sub-round have edges to each other, which are no longer edges to the rest."""
+    calls, run = [], Team.run
+
+    def recorded(self, kernel, threads, *arguments):
+        run(self, kernel, threads, *arguments)
+        if kernel is refinement._refine:
+            names = list(inspect.signature(kernel.py_func).parameters)[2:]
+            calls.append(dict(zip(names, arguments, strict=True)))
+
+    monkeypatch.setattr(Team, "run", recorded)
+    dgraph.leiden(make(*planted(groups=4, size=120, inside=0.15, between=0.03)), theta=0.0)
+    for call in calls:
+        (offsets, targets, weights, *_), labels, parts = call["rows"], call["labels"], call["parts"]
+        source = np.repeat(np.arange(len(labels)), np.diff(offsets))
+        crosses = (labels[source] == labels[targets]) & (parts[source] != parts[targets])
+        inside = np.bincount(parts[source[crosses]], weights[crosses], len(labels))
+        kept = np.unique(parts)
+        assert np.array_equal(call["inside"][kept], inside[kept])
+    assert max(np.unique(call["parts"], return_counts=True)[1].max() for call in calls) > 3
