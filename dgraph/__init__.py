@@ -12,9 +12,9 @@ from types import ModuleType
 from dgraph._support.cache import keep_kernels
 from dgraph._support.clashes import clash
 from dgraph._support.function_names import ALIASES, FUNCTIONS
+from dgraph._support.peer_names import hint
 from dgraph._support.public_names import HOMES
 from dgraph._support.version import __version__
-from dgraph.peer_names import hint
 
 __all__ = ["__version__", *HOMES, *FUNCTIONS, *ALIASES]
 

@@ -83,16 +83,10 @@ def _fullest(bench: Bench, shape: Shape, schedule: str, ranks: int) -> Row:
     import gpu_ranks
     import simulated
 
-    from dgraph.algorithms.bfs import Levels
-    from dgraph.backend.cuda.gpu_options import GpuPlan
-    from dgraph.backend.schedule_options import parse_schedule
-
     graph = bench.graph(shape)
     arcs = simulated.graph(graph.n, graph.block.sources(), graph.block.targets)
     hub = 1 + int(np.diff(graph.block.offsets).argmax())  # simulated ids begin at 1
-    plan = GpuPlan(**parse_schedule(schedule), record=True)
-    (results,) = gpu_ranks.run(ranks, arcs, [Levels(source=hub)], direction="push", blocks=BLOCKS, options=plan)
-    loads = [load for load in (record.rounds.loads.facts() for _, _, record in results) if load is not None]
+    loads = gpu_ranks.loads_of_bfs(ranks, arcs, hub, schedule, BLOCKS)
     most: dict[int, int] = {}
     for one in (one for load in loads for one in load["rounds"]):
         most[one["round"]] = max(most.get(one["round"], 0), one["block"]["max"])

@@ -16,11 +16,11 @@ import numpy as np
 
 from dgraph._support.arguments import choice, flag, integer, root_rank
 from dgraph._support.arguments import path as path_of
+from dgraph._support.peer_names import hint
 from dgraph._support.threads import copied
 from dgraph.comm import Comm, collective
 from dgraph.errors import FORMER_COLUMNS, UsageError
 from dgraph.graph.names import decode_names, exchange_bytes
-from dgraph.peer_names import hint
 from dgraph.result import arrow_tables, notebook
 from dgraph.result.columns import UNREACHED, Columns, rows_at
 from dgraph.result.edge_values import EdgeValues

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import dgraph
+from dgraph._support.peer_names import expressions
 from dgraph.algorithms import ALGORITHMS
 from dgraph.comm import world
 from dgraph.errors import OTHER_PARAMETERS, UsageError
 from dgraph.graph.load_options import NAMES
-from dgraph.peer_names import expressions
 
 EXPRESSIONS = {kind: expressions(kind) for kind in ("graph", "result")}
 

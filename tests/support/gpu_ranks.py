@@ -8,9 +8,11 @@ from emulated import Device
 from simulated import Graph, succeed
 
 import partitioning
+from dgraph.algorithms.bfs import Levels
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.transports import Links
+from dgraph.backend.schedule_options import parse_schedule
 from dgraph.engine.rounds.context import Context
 from dgraph.graph.build.local_graph import build
 from dgraph.report import Progress, Record
@@ -47,6 +49,13 @@ def run(size: int, graph: Graph, programs, *, policy="oec", direction="auto", sy
     if missed := set(devices[0].mutants) - set().union(*(device.changed for device in devices)):
         pytest.fail(f"no kernel's text has {[old for old, _ in missed]}")
     return [[rank[i] for rank in ranks] for i in range(len(programs))]
+
+
+def loads_of_bfs(size: int, graph: Graph, source: int, schedule: str, blocks: int) -> list[dict]:
+    """Return the facts of each rank's loads by block, of a bfs that pushes; ranks without loads are left out."""
+    plan = GpuPlan(**parse_schedule(schedule), record=True)
+    (results,) = run(size, graph, [Levels(source=source)], direction="push", blocks=blocks, options=plan)
+    return [load for load in (record.rounds.loads.facts() for _, _, record in results) if load is not None]
 
 
 def field(results, name: str, n: int) -> np.ndarray:

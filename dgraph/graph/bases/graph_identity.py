@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dgraph._support.peer_names import hint
 from dgraph.comm import Comm, collective
 from dgraph.graph.bases.shared_attribute import SharedAttribute
 from dgraph.graph.block import EdgeBlock, GraphFacts, LoadFacts
 from dgraph.graph.build.fingerprint import block_sum, local_sum, text
 from dgraph.graph.ids import VertexIds
-from dgraph.peer_names import hint
 
 
 class _Named(type):

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dgraph._support.callers import users_frame
+from dgraph._support.peer_names import hint
 from dgraph.errors import ConvergenceWarning, OutputError, UsageError
-from dgraph.peer_names import hint
 from dgraph.service.client.http_link import Link, place
 from dgraph.service.client.remote_job import RemoteJob
 

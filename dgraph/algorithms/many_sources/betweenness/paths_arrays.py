@@ -37,7 +37,7 @@ def _searched(
         full, depth, bound = np.uint8((1 << len(mine)) - 1), 0, 1.0
         first, last = 0, plain(begin)(mine, now[0], seen, paths, log, lanes)
         levels[:2] = 0, last
-        while first < last and bound > 0.0:
+        while first < last and bound >= 0.0:
             depth += 1
             v = np.flatnonzero(full & ~seen)
             frontier = _frontier(log[first:last], lanes[first:last], len(now[0]))
@@ -51,7 +51,7 @@ def _searched(
             if bound > LARGE:
                 bound = plain(scale_level)(first, last, paths, log, lanes, mosts[group], factors[depth])
             yield
-        depths[group] = depth if bound > 0.0 else -1
+        depths[group] = depth if bound >= 0.0 else -1
         for level in range(depth - 1, -1, -1):
             here, later = (slice(levels[d], levels[d + 1]) for d in (level, level + 1))
             v, wanted = log[here], _bits(lanes[here], width)
