@@ -221,6 +221,8 @@ def _solved(draw: Draw, graph: dgraph.Graph, device: Any) -> dgraph.Result:
 
 def _fault(draw: Draw, result: dgraph.Result, plain: dgraph.Result | None) -> str:
     """Return what is wrong with this rank's rows, or ""; collective."""
+    if draw.algorithm == "katz" and _diverges(draw.graph, draw.parameters["alpha"]):
+        return "sums without a limit converged" if result.converged else ""
     try:
         if plain is None:
             check(draw.graph, result, draw.oracle)
@@ -229,6 +231,12 @@ def _fault(draw: Draw, result: dgraph.Result, plain: dgraph.Result | None) -> st
     except AssertionError as wrong:
         return str(wrong)[:400] or "an assertion failed"
     return ""
+
+
+def _diverges(graph: Drawn, alpha: float) -> bool:
+    """Return True if alpha is not below 1 / the largest eigenvalue: sums over longer and longer walks grow."""
+    matrix = nx.to_numpy_array(graph.multigraph, nodelist=range(graph.n))
+    return alpha * np.abs(np.linalg.eigvals(matrix)).max() >= 1.0
 
 
 def main() -> None:
