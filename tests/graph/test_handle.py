@@ -79,7 +79,7 @@ BAD_EDGES = [
     (([0, 1], [1, 9]), {"n": 3}, DataError, r"dst\[1\] is 9; it must be within 0 \.\. 2"),
     (([0, 1], [1, 2], [0.5, np.nan]), {}, DataError, r"weights\[1\] is nan"),
     (([0, 1], [1, 2], [0.5, np.nan]), {}, DataError, r"weights\[1\] is nan"),
-    (([0.5, 1], [1, 2]), {}, UsageError, "src: got an array of float64; ids are integers"),
+    (([0.5, 1.5], [1, 2]), {}, UsageError, "src: got an array of float64; ids are integers"),
     (([0, 1], [1]), {}, UsageError, "dst has 1 values, src 2"),
     (([0, 1], [1, 2], [1]), {}, UsageError, "weights has 1 values, src 2"),
     (([[0, 1]], [1]), {}, UsageError, "src: got values of list"),
