@@ -106,11 +106,11 @@ FIGURES_HERE = [
             "paths": "most in a step"}),
     Figure("T3", "Table 3: one GPU", (CUDA, EMULATED), lambda bench: grid(bench, GRAPHS, WORKS, OURS, printed),
            TIMES, "ms", log=True),
-    Figure("T3-scan", "Table 3 with the block-wide scan of TWC's third step", (CUDA, EMULATED),
+    Figure("T3-scan", "Table 3 with TWC's block-wide scan", (CUDA, EMULATED),
            lambda bench: grid(bench, GRAPHS, ("bfs", "sssp"), SYSTEMS, printed), TIMES, "ms", log=True),
     Figure("F5", "Figure 5: edges by thread block with TWC and ALB", (EMULATED, CUDA),
            partial(_loads, {"rmat25": ("bfs", "pagerank")}, [OURS[0], OURS[2]]), TIMES, "block"),
-    Figure("sweep", "Sweep of the threshold", (CUDA, EMULATED), _sweep, TIMES, "ms", log=True, x="threshold"),
+    Figure("sweep", "Threshold sweep", (CUDA, EMULATED), _sweep, TIMES, "ms", log=True, x="threshold"),
     Figure("F6", "Figure 6: cyclic and blocked", (CUDA, EMULATED),
            lambda bench: grid(bench, {"rmat25": GRAPHS["rmat25"]}, WORKS, DEALT), TIMES, "ms", log=True),
     Figure("F7a", "Figure 7a: strong scaling in one host", (CPU, CUDA),
@@ -188,9 +188,9 @@ def _swept(rows: Rows, graph: str, work: str, low: int, high: int, most: float) 
 
 
 OMITTED = (
-    "Dense worklists: ours are sparse, which the paper names as the cause of its slow roads.",
-    "A recipe of uk2007: no reader here takes its WebGraph format; T2 names a stand-in.",
-    "Gunrock, Lux, and several hosts.",
+    "Dense worklists: ours are sparse; the paper blames its dense ones for slow roads.",
+    "uk2007's recipe: no reader takes WebGraph; T2 names a stand-in.",
+    "Gunrock, Lux, several hosts.",
 )
 """What the paper has and no row here, with the reason."""
 CLAIMS = [
