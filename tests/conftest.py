@@ -41,7 +41,7 @@ _FILES_OF_RANK_TESTS = pytest.StashKey[set[Path]]()
 TURNS = {1: (0, 1, 2), 2: (3, 4), 3: (5,), 4: (6, 7)}
 """Ranks → eighths of each test's parameters that run on them; together all run."""
 
-MANY, MOST = 6, 18
+MANY, MOST = 4, 12
 """Parameters of a test above which half, and a quarter, of the exhaustive ones run; ``DGRAPH_TEST_EVERYTHING``: all."""
 
 FEW_RANKS = (1, 2)
