@@ -18,7 +18,7 @@ from dgraph.comm.base import Comm
 from dgraph.comm.rank_threads import rank_threads
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
 from dgraph.graph.build.array_input import check_range, check_weights
-from dgraph.graph.build.bucketed_arcs import BucketedArcs
+from dgraph.graph.build.bucketed_arcs import FEW, BucketedArcs
 from dgraph.graph.build.clean_kernels import by_row, clear, count_loops
 from dgraph.graph.build.id_compaction import numbered
 from dgraph.graph.build.memory_pages import give_back
@@ -199,11 +199,15 @@ def symmetrised(block: EdgeBlock, comm: Comm, keep_parallel: bool = False, rule:
     loaded = block.facts.merge
     merging = "sum" if rule == loaded == "count" else rule  # the weights are counts
     sources = sources_of(block.offsets, block.first, block.targets.dtype, rank_threads(comm))
-    raw = RawEdges(sources, block.targets, block.weights, directed=False, n=block.n, attributes=block.attributes)
-    del sources
-    raw.halves = block.facts.both_listed and rule == loaded
-    both = assemble(raw, comm, LoadOptions(keep_loops=True, keep_parallel=keep_parallel, merge=merging))
-    both.ids = block.ids
+    plain = merging == "min" and not keep_parallel and not block.attributes
+    if plain and comm.size == 1 and block.targets.size > FEW:
+        both = _both_ways(block, sources, comm)
+    else:
+        raw = RawEdges(sources, block.targets, block.weights, directed=False, n=block.n, attributes=block.attributes)
+        del sources
+        raw.halves = block.facts.both_listed and rule == loaded
+        both = assemble(raw, comm, LoadOptions(keep_loops=True, keep_parallel=keep_parallel, merge=merging))
+        both.ids = block.ids
     notes = [*block.facts.notes, SYMMETRISED]
     if not keep_parallel and rule != "min":
         notes.append(HALVED if HALVED in both.facts.notes else f"u → v and v → u merged by {rule}")
@@ -222,6 +226,23 @@ def symmetrised(block: EdgeBlock, comm: Comm, keep_parallel: bool = False, rule:
         duplicates_kept=keep_parallel,
         notes=notes,
     )
+    return both
+
+
+def _both_ways(block: EdgeBlock, sources: np.ndarray, comm: Comm) -> EdgeBlock:
+    """Return the undirected graph of a directed one that one rank has; of parallel arcs the smallest weight counts.
+
+    ``sources``: of its arcs. Rows of it and of the reverses ascend, so that they are merged, and not sorted.
+    """
+    threads = rank_threads(comm)
+    reverses = _Listed(block.targets, sources, block.weights, 0, block.targets.dtype, False, False, False)
+    buckets, _ = _bucketed(reverses, np.array([0, block.n]), threads, comm)
+    rows = block.offsets, block.targets, block.weights
+    offsets, targets, weights, equal, equal_loops = buckets.rows_beside(rows, threads)
+    facts = LoadFacts()
+    note_found(facts, 0, equal, equal_loops, 2, comm)
+    both = EdgeBlock(block.n, 0, 0, 0, offsets, targets, weights, False, block.ids, facts)
+    tally(both, comm)
     return both
 
 
