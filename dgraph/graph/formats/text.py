@@ -29,6 +29,7 @@ from dgraph.graph.formats.hidden_lines import HiddenLines
 from dgraph.graph.formats.line_layout import Layout, _line, _token, reason_of
 from dgraph.graph.formats.lines import LineBuffer
 from dgraph.graph.formats.number_tokens import all_whole, any_integer, correctly_rounded
+from dgraph.graph.formats.placed_lines import PlacedLines
 from dgraph.graph.formats.plain_scan import PlainLines
 from dgraph.graph.formats.quoted import FAULT as QUOTES
 from dgraph.graph.formats.quoted import unquoted
@@ -176,6 +177,8 @@ def _read_ranges(path: str, reader: _Reader, begin: DataStart, comm: Comm) -> No
                     if not reader.take(text, max(1.0, (hi - lo) / max(reading.done, 1)), padded):
                         break
             else:
+                ends = scan.TARGET in reader.layout.columns
+                reader.placed = PlacedLines(hi - lo, reader.weighted) if ends else None
                 reader.take_all(range(lo, hi, size), texts, lambda low: reading.reach(low + size - lo))
     before = begin.number - 1 + comm.before(reader.lines)
     with comm.together():
@@ -226,6 +229,7 @@ class _Reader:
         self.src, self.dst, self.weights = map(GrowingColumn, (IDS, IDS, WEIGHTS), arenas)
         self.buffers = scan.ScanBuffers(0, self.weighted)
         self.pieces: list[_Reader] = []
+        self.placed: PlacedLines | None = None
         self.own = local()
 
     def buffer(self, make: Callable[[], LineBuffer]) -> LineBuffer:
@@ -259,18 +263,20 @@ class _Reader:
             except DataError as wrong:  # lines before it may be wrong, too
                 damaged.append(wrong)
 
-        def parse(source: T) -> tuple[T, _Reader]:
+        def parse(numbered: tuple[int, T]) -> tuple[T, _Reader]:
+            number, source = numbered
             if not hasattr(self.own, "arenas"):
                 self.own.arenas = Arena(), Arena(), Arena()
             piece = _Reader(self.layout, self.lenient, arenas=self.own.arenas)
             piece.own = self.own
-            for text, padded in texts(source):
+            pairs = texts(source) if self.placed is None else self.placed.texts(number, texts(source), piece.fill)
+            for text, padded in pairs:
                 if not piece.take(text, 1.0, padded):
                     break
             piece.buffers = scan.ScanBuffers(0, self.weighted)
             return source, piece
 
-        for source, piece in in_order(parse, undamaged(), self.threads):
+        for source, piece in in_order(parse, enumerate(undamaged()), self.threads):
             self.fresh.add(piece.fresh.count, self.lines + piece.fresh.line, piece.fresh.text)
             self.lines, self.dropped = self.lines + piece.lines, self.dropped + piece.dropped
             self.scanned_lines += piece.scanned_lines
@@ -280,6 +286,15 @@ class _Reader:
             if self.fault:
                 break
         return damaged[0] if damaged else None
+
+    def fill(self, text: np.ndarray, columns: tuple[np.ndarray, ...]) -> bool:
+        """Read padded lines into columns of the narrowest types, which are then this reader's; False: not possible."""
+        if not self.plain().fill(text, columns):
+            return False
+        self.lines = columns[0].size
+        for column, values in zip((self.src, self.dst, self.weights), columns, strict=False):
+            column.adopt(values)
+        return True
 
     def take(self, text: np.ndarray, share: float, padded: bool = False) -> bool:
         """Read whole lines; return False after an error.
@@ -378,11 +393,11 @@ class _Reader:
         pieces, self.pieces, self.own = [self, *self.pieces], [], local()
         levels = np.array([(max(piece.src.level, piece.dst.level), piece.weights.level) for piece in pieces], np.int64)
         ids, weights = (int(level) for level in comm.allreduce(levels.max(axis=0), "max"))
-        joined = GrowingColumn.joined
-        src = joined([piece.src for piece in pieces], ids, self.threads)
-        dst = joined([piece.dst for piece in pieces], ids, self.threads)
-        values = joined([piece.weights for piece in pieces], weights, self.threads) if self.weighted else None
+        src, dst, *values = (self.placed and not ids + weights and self.placed.whole()) or (
+            GrowingColumn.joined([getattr(piece, name) for piece in pieces], level, self.threads)
+            for name, level in (("src", ids), ("dst", ids), ("weights", weights))[: 2 + self.weighted]
+        )
         rounded = self.rounded or any(piece.weights.rounded for piece in pieces)
         notes = [ROUNDED] if comm.total(rounded) else []
         dropped, scanned = comm.total(self.dropped), comm.total(self.scanned_lines)
-        return LineTable(src, dst, values, dropped, self.hidden, notes, scanned)
+        return LineTable(src, dst, values[0] if values else None, dropped, self.hidden, notes, scanned)
