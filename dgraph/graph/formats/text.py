@@ -28,7 +28,7 @@ from dgraph.graph.formats.decimal_marks import decimal_swap
 from dgraph.graph.formats.hidden_lines import HiddenLines
 from dgraph.graph.formats.line_layout import Layout, _line, _token, reason_of
 from dgraph.graph.formats.lines import LineBuffer
-from dgraph.graph.formats.number_tokens import all_whole, any_integer, correctly_rounded
+from dgraph.graph.formats.number_tokens import REMARKS, all_whole, correctly_rounded, remarks_on
 from dgraph.graph.formats.placed_lines import PlacedLines
 from dgraph.graph.formats.plain_scan import PlainLines
 from dgraph.graph.formats.quoted import FAULT as QUOTES
@@ -224,7 +224,8 @@ class _Reader:
         self.scanned = self.classes[self.swap]
         self.columns = np.array(layout.columns, np.int64)
         self.weighted = scan.INTEGER in layout.columns or scan.NUMBER in layout.columns
-        self.lines, self.dropped, self.scanned_lines, self.fault, self.rounded = 0, 0, 0, "", False
+        self.lines, self.dropped, self.scanned_lines, self.fault = 0, 0, 0, ""
+        self.remarks: set[str] = set()
         self.hidden, self.fresh = HiddenLines(), HiddenLines()
         self.src, self.dst, self.weights = map(GrowingColumn, (IDS, IDS, WEIGHTS), arenas)
         self.buffers = scan.ScanBuffers(0, self.weighted)
@@ -280,7 +281,7 @@ class _Reader:
             self.fresh.add(piece.fresh.count, self.lines + piece.fresh.line, piece.fresh.text)
             self.lines, self.dropped = self.lines + piece.lines, self.dropped + piece.dropped
             self.scanned_lines += piece.scanned_lines
-            self.fault, self.rounded = piece.fault, self.rounded or piece.rounded
+            self.fault, self.remarks = piece.fault, self.remarks | piece.remarks
             self.pieces.append(piece)
             after(source)
             if self.fault:
@@ -354,7 +355,8 @@ class _Reader:
                 return False
             else:
                 integral = early and all_whole(text, buffers.late[:lates, 2:][finite])
-            self.rounded = self.rounded or (not integral and bool(any_integer(text, buffers.late[:lates, 2:])))
+            if not integral:
+                self.remarks |= remarks_on(text, buffers.late[:lates, 2:], values)
         self.lines, self.scanned_lines = self.lines + lines, self.scanned_lines + lines
         if wrong != scan.OK:
             self.fault = reason_of(wrong, column, original, line, token, layout)
@@ -397,7 +399,7 @@ class _Reader:
             GrowingColumn.joined([getattr(piece, name) for piece in pieces], level, self.threads)
             for name, level in (("src", ids), ("dst", ids), ("weights", weights))[: 2 + self.weighted]
         )
-        rounded = self.rounded or any(piece.weights.rounded for piece in pieces)
-        notes = [ROUNDED] if comm.total(rounded) else []
+        self.remarks |= {ROUNDED} if any(piece.weights.rounded for piece in pieces) else set()
+        notes = [remark for remark in REMARKS if comm.total(remark in self.remarks)]
         dropped, scanned = comm.total(self.dropped), comm.total(self.scanned_lines)
         return LineTable(src, dst, values[0] if values else None, dropped, self.hidden, notes, scanned)
