@@ -60,13 +60,13 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
     why = raw.why if directed == raw.directed else "asked for"
     if why:
         facts.notes.insert(0, f"{'directed' if directed else 'undirected'}: {why}")
-    ends, halves, attributes = raw.ends, raw.halves, raw.attributes
+    ends, halves, attributes, in_range = raw.ends, raw.halves, raw.attributes, raw.in_range and n is not None
     del raw
     before, threads = comm.before(src.size), rank_threads(comm)
     with comm.together():
         low, high = (0, LARGEST) if n is None else (base, base + n - 1)
-        check_range(src, low, high, f"{facts.name}: {ends[0]}", before, threads)
-        check_range(dst, low, high, f"{facts.name}: {ends[1]}", before, threads)
+        for values, end in () if in_range else ((src, ends[0]), (dst, ends[1])):
+            check_range(values, low, high, f"{facts.name}: {end}", before, threads)
         if weights is not None:
             check_weights(weights, f"{facts.name}: weight", before)
     ids: VertexIds
@@ -172,7 +172,8 @@ def tally(block: EdgeBlock, comm: Comm) -> None:
 
     def count(rows: slice) -> None:
         offsets = block.offsets[rows.start : rows.stop + 1]
-        loops_here.append(count_loops(offsets, block.targets, block.first + rows.start))
+        if not block.directed:  # only the edges of these depend on them
+            loops_here.append(count_loops(offsets, block.targets, block.first + rows.start))
         degrees = np.diff(offsets)
         degrees_here.append(int(degrees.max(initial=0)))
         np.equal(degrees, 0, out=empty[rows])
