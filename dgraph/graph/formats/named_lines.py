@@ -12,7 +12,7 @@ from dgraph.comm.base import Comm
 from dgraph.graph.block import gid_type
 from dgraph.graph.build.word_order import WordPool
 from dgraph.graph.formats import scan
-from dgraph.graph.formats.column import WEIGHTS, GrowingColumn
+from dgraph.graph.formats.column import WEIGHTS, Arena, GrowingColumn
 from dgraph.graph.formats.decimal_marks import decimal_hint, decimal_swap
 from dgraph.graph.formats.hidden_lines import HiddenLines
 from dgraph.graph.formats.number_tokens import correctly_rounded, remarks_on, tokens
@@ -166,7 +166,7 @@ class NameReader:
     def table(self, comm: Comm) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]:
         """Return sources and targets as indices, weights, and the distinct words, ascending; collective."""
         words, pieces = self.ends.table()
-        src, dst = (np.empty(self.ends.size // 2, gid_type(words.size)) for _ in range(2))
+        src, dst = (Arena().empty(self.ends.size // 2, gid_type(words.size)) for _ in range(2))
         edges = 0
         for places in pieces:
             begin, edges = edges, edges + places.size // 2
