@@ -238,9 +238,8 @@ def _both_ways(block: EdgeBlock, sources: np.ndarray, comm: Comm) -> EdgeBlock:
     threads = rank_threads(comm)
     reverses = _Listed(block.targets, sources, block.weights, 0, block.targets.dtype, False, False, False)
     buckets, _ = _bucketed(reverses, np.array([0, block.n]), threads, comm)
-    rows = block.offsets, block.targets, block.weights
+    rows, facts = (block.offsets, block.targets, block.weights), LoadFacts()
     offsets, targets, weights, equal, equal_loops = buckets.rows_beside(rows, threads)
-    facts = LoadFacts()
     note_found(facts, 0, equal, equal_loops, 2, comm)
     both = EdgeBlock(block.n, 0, 0, 0, offsets, targets, weights, False, block.ids, facts)
     tally(both, comm)

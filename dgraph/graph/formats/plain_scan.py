@@ -85,10 +85,9 @@ class PlainLines:
     def fill(self, text: np.ndarray, columns: tuple[np.ndarray, ...]) -> bool:
         """Store all lines of a padded text in columns of the narrowest types; return False if that is not possible.
 
-        ``columns``: sources, targets and, if there are any, weights, as long as ``text`` has lines.
+        The reader is ``usable``. ``columns``: sources, targets and, if there are any, weights, as long as ``text`` has
+        lines.
         """
-        if not self.usable:
-            return False
         weights = columns[2] if self.weighted else NONE.view(WEIGHTS[0])
         edges, position, *_ = _plain_lines(
             text, text.size, self.classes, self.tag, self.columns, self.lowest, self.highest, self.decimal,
@@ -196,11 +195,7 @@ def _plain_lines(
     return edges, position, wide, level, more
 
 
-def _count_few_lines(text):
-    return int(np.count_nonzero(text == 10))
-
-
-@njit(cache=True, nogil=True, few=_count_few_lines)
+@njit(cache=True, nogil=True)
 def count_lines(text):
     """Return the number of line feeds."""
     lines = 0

@@ -177,8 +177,8 @@ def _read_ranges(path: str, reader: _Reader, begin: DataStart, comm: Comm) -> No
                     if not reader.take(text, max(1.0, (hi - lo) / max(reading.done, 1)), padded):
                         break
             else:
-                ends = scan.TARGET in reader.layout.columns
-                reader.placed = PlacedLines(hi - lo, reader.weighted) if ends else None
+                if scan.TARGET in reader.layout.columns and reader.plain().usable:
+                    reader.placed = PlacedLines(hi - lo, reader.weighted)
                 reader.take_all(range(lo, hi, size), texts, lambda low: reading.reach(low + size - lo))
     before = begin.number - 1 + comm.before(reader.lines)
     with comm.together():

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 
 import numpy as np
 
@@ -40,7 +38,7 @@ def _save_gapbs(file: SharedFile, block: EdgeBlock, record: np.dtype) -> None:
     head = np.uint8(block.directed).tobytes() + np.array([block.arcs, block.n], "<i8").tobytes()
     file.write(0, [head] if comm.rank == 0 else [])
     begin = len(head)
-    for part in _with_reversed(block, file):
+    for part in [block, *_reversed(block, file)]:
         before = comm.before(part.targets.size)
         offsets = (part.offsets + before).astype("<i8")
         last = comm.rank == comm.size - 1
@@ -50,26 +48,17 @@ def _save_gapbs(file: SharedFile, block: EdgeBlock, record: np.dtype) -> None:
         begin += record.itemsize * block.arcs
 
 
-def _with_reversed(block: EdgeBlock, file: SharedFile) -> Iterator[EdgeBlock]:
-    """Yield a graph, and if it is directed its reverse, which one rank makes while the first is written; collective."""
-    if not block.directed or file.comm.size > 1:
-        yield from [block, _reversed(block, file)] if block.directed else [block]
-        return
-    with ThreadPoolExecutor(1) as beside:
-        turned = beside.submit(copy_context().run, _reversed, block, file)
-        yield block
-        yield turned.result()
-
-
-def _reversed(block: EdgeBlock, file: SharedFile) -> EdgeBlock:
+def _reversed(block: EdgeBlock, file: SharedFile) -> list[EdgeBlock]:
     """Return the rows of the reverse of a directed graph; collective."""
+    if not block.directed:
+        return []
     sources = sources_of(block.offsets, block.first, block.targets.dtype, rank_threads(file.comm))
     arcs = RawEdges(block.targets, sources, block.weights, n=block.n)
     merging = not block.facts.duplicates_kept  # there is nothing to merge, and threads look for it
     turned = assemble(arcs, file.comm, LoadOptions(keep_loops=True, keep_parallel=not merging))
     if turned.arcs < block.arcs:
         turned = assemble(arcs, file.comm, LoadOptions(keep_loops=True, keep_parallel=True))
-    return turned
+    return [turned]
 
 
 def _records(block: EdgeBlock, record: np.dtype, threads: int) -> Iterator[np.ndarray]:
