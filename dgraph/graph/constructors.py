@@ -13,6 +13,7 @@ from dgraph.comm import Comm, collective, communicator
 from dgraph.errors import DataError, UsageError, shown
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
 from dgraph.graph.build.array_input import as_ids, check_range, host_array
+from dgraph.graph.build.attribute_columns import type_notes
 from dgraph.graph.build.clean import assemble, note_found, tally
 from dgraph.graph.build.clean_kernels import count_loops
 from dgraph.graph.build.collective_checks import is_clean, unify_weights
@@ -319,7 +320,7 @@ class Constructors:
         raw.attributes = kept_columns(edges.kept, rules, raw.src.size, comm)
         raw.facts.name = "table"
         chosen = edges.names[: 3 if edges.weights is not None else 2]
-        remarks = [[f"columns {', '.join(chosen)}", *edges.notes], list(edges.warnings)]
+        remarks = [[f"columns {', '.join(chosen)}", *edges.notes, *type_notes(edges.kept)], list(edges.warnings)]
         remarks = _first(comm.allgather_json(None if table is None else remarks), remarks)
         raw.facts.notes += remarks[0]
         raw.facts.warnings += remarks[1]

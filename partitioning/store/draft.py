@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
@@ -34,11 +35,13 @@ class ArrayFile:
         cuts = [0, *(int(cut) for cut in cuts), values.size]
         position, raw = self._file.tell(), values.view(np.uint8).data
         padding = bytes(-raw.nbytes % ALIGN)
-        for start in range(0, raw.nbytes, STEP):
-            self._file.write(raw[start : start + STEP])
-        self._file.write(padding)
         blocks = [raw[low * values.itemsize : high * values.itemsize] for low, high in pairwise(cuts)]
-        sums = crc32_of(blocks, self._threads)
+        with ThreadPoolExecutor(1) as beside:
+            summed = beside.submit(crc32_of, blocks, self._threads)
+            for start in range(0, raw.nbytes, STEP):
+                self._file.write(raw[start : start + STEP])
+            self._file.write(padding)
+            sums = summed.result()
         sums[-1] = crc32(padding, sums[-1])
         self.entry["arrays"][name] = {
             "at": position, "dtype": values.dtype.str, "length": values.size, "cuts": cuts,

@@ -10,9 +10,10 @@ from loading import agreed, cleaned, figures, joined, share
 from simulated import on_ranks
 
 from dgraph.comm import world
+from dgraph.comm.serial import SerialComm
 from dgraph.errors import DataError
 from dgraph.graph import rows
-from dgraph.graph.build import clean, id_bitmap, id_compaction
+from dgraph.graph.build import bucketed_arcs, clean, id_bitmap, id_compaction
 from dgraph.graph.build.clean import assemble, row_cuts, symmetrised
 from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.load_options import LoadOptions
@@ -279,3 +280,31 @@ def test_real_ranks_build_what_one_would(directed, n):
     assert list(zip(src, dst, block.weights.tolist(), strict=True)) == [arc for arc in wanted[1] if arc[0] in mine]
     assert comm.total(len(vertices)) == len(wanted[0])
     assert (block.m, block.facts.loops, block.facts.duplicates, block.facts.isolated) == wanted[2:]
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.float64, None])
+@pytest.mark.parametrize("n", [1, 9, 300, 20_000])
+def test_rows_and_reversed_rows_merge_into_the_rows_that_a_sort_gives(n, kind, monkeypatch):
+    """Parallel arcs and loops that the graph kept, rows of most arcs, empty rows; of 0.0 and -0.0 the first one."""
+    monkeypatch.setattr(clean, "CHUNK", 500)
+    monkeypatch.setattr(bucketed_arcs, "ARCS", 200)
+    rng = np.random.default_rng(n)
+    src, dst = (n * rng.random((2, 6_000)) ** 3).astype(np.uint32)
+    weights = None if kind is None else rng.choice([-0.0, 0.0, 1.0, 2.0, 3.0], src.size).astype(kind)
+    kept = LoadOptions(keep_loops=True, keep_parallel=True)
+    block = assemble(RawEdges(src, dst, weights, n=n), SerialComm(), kept)
+    by_sort = symmetrised(block, SerialComm(), rule="min")
+    monkeypatch.setattr(clean, "FEW", 0)
+    merged = symmetrised(block, SerialComm(), rule="min")
+    edges = {}
+    for row in range(n):
+        for arc in range(block.offsets[row], block.offsets[row + 1]):
+            ends, weight = (row, int(block.targets[arc])), 1 if weights is None else block.weights[arc]
+            for pair in {ends, ends[::-1]}:
+                edges[pair] = min(edges.get(pair, weight), weight)
+    assert list(zip(merged.sources().tolist(), merged.targets.tolist(), strict=True)) == sorted(edges)
+    assert weights is None or merged.weights.tolist() == [edges[pair] for pair in sorted(edges)]
+    assert merged.targets.tobytes() == by_sort.targets.tobytes()
+    assert weights is None or merged.weights.tobytes() == by_sort.weights.tobytes()
+    assert vars(merged.facts) == vars(by_sort.facts)
+    assert (merged.m, merged.arcs, merged.directed) == (by_sort.m, by_sort.arcs, False)

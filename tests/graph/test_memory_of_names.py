@@ -29,3 +29,15 @@ def test_names_of_a_table_are_not_held_whole(tmp_path, monkeypatch):
     edges = {(u, v) for u, v in codes.T.tolist() if u != v}
     assert (graph.n, graph.m) == (100, len(edges))
     assert peak < 1.5 * rows * 200  # names of both columns have twice rows * 200 bytes
+
+
+@pytest.mark.parametrize("most", [0, 7, 100])
+def test_words_that_are_added_after_a_look_at_the_distinct_ones_are_coded_with_them(most, monkeypatch):
+    monkeypatch.setattr(word_order, "WAITING", most)
+    pool, listed = word_order.WordPool(), []
+    for piece in ([b"b", b"a"], [b"b", b"ccc"], [], [b"d", b"a", b"e"]):
+        assert pool.add(np.array(piece, "S")) == len(listed)
+        listed.append(piece)
+        assert pool.distinct().tolist() == sorted({word for words in listed for word in words})
+    words, codes = pool.table()
+    assert [words[places].tolist() for places in codes] == listed

@@ -107,6 +107,23 @@ def of_arrow(values: Any, what: str) -> np.ndarray | CodedText:
     return values.to_numpy()
 
 
+def type_notes(columns: Mapping[str, Any]) -> list[str]:
+    """Return notes on the columns of a table whose values are not kept as they are: decimals, and times of a zone.
+
+    ``columns``: name → column or field of Arrow, or column of pandas or polars.
+    """
+    notes = []
+    for name, column in columns.items():
+        kind = getattr(column, "type", getattr(column, "dtype", None))
+        kind = getattr(kind, "value_type", getattr(kind, "pyarrow_dtype", kind))
+        zone = getattr(kind, "tz", getattr(kind, "time_zone", None))
+        if str(kind).lower().startswith("decimal"):
+            notes.append(f"{name} holds decimals: kept as float64, which holds 15 digits")
+        elif zone and str(zone) != "UTC":
+            notes.append(f"{name} holds times of {zone}: kept in UTC")
+    return notes
+
+
 def refuse_rounded(values: np.ndarray, what: str) -> None:
     """Refuse integers that a column of float64 would round.
 

@@ -13,6 +13,7 @@ that of the input, whatever the number of threads.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from itertools import count
 
 import numpy as np
@@ -93,41 +94,77 @@ class BucketedArcs:
         """
         if self.targets.size <= FEW and os.environ.get("DGRAPH_COMPILE") != "always":
             return self._few_rows(merging)
+
+        def build(bucket: int, arcs: slice, row: int, lengths: np.ndarray, room: tuple) -> tuple[int, int]:
+            return _build(
+                self.places[arcs], self.targets[arcs], _cut(self.weights, arcs), self.first + row, merging, lengths,
+                *room, np.empty(257, np.int64),
+            )  # fmt: skip
+
+        offsets, equal, loops = self._built(build, threads)
+        targets, self.targets = self._joined(self.targets, self.starts, offsets, threads), self.targets[:0]
+        if self.weights is None:
+            return offsets, targets, None, equal, loops
+        weights, self.weights = self._joined(self.weights, self.starts, offsets, threads), None
+        return offsets, targets, weights, equal, loops
+
+    def rows_beside(self, rows: tuple, threads: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, int, int]:
+        """Return what :meth:`rows_of` does, of the arcs and of those of other rows, and empty the buckets.
+
+        Equal targets of a row become one, with the smallest weight. The arcs of a row were appended in ascending order,
+        so that rows are merged, and nothing is sorted.
+
+        Args:
+            rows: offsets, targets and weights or None of sorted rows, of the dtypes of the arcs'.
+            threads: as of :meth:`rows_of`.
+        """
+        offsets, targets, weights = rows
+        starts = self.starts + offsets[np.minimum(np.arange(self.starts.size) << self.shift, self.rows)]
+        both = np.empty(int(starts[-1]), targets.dtype)
+        weights_of_both = None if weights is None else np.empty(both.size, weights.dtype)
+
+        def build(bucket: int, arcs: slice, row: int, lengths: np.ndarray, room: tuple) -> tuple[int, int]:
+            part = slice(int(starts[bucket]), int(starts[bucket + 1]))
+            return _build_beside(
+                self.places[arcs], self.targets[arcs], _cut(self.weights, arcs), self.first + row,
+                offsets[row : row + lengths.size + 1], targets, weights, both[part], _cut(weights_of_both, part),
+                lengths, *room,
+            )  # fmt: skip
+
+        bounds, equal, loops = self._built(build, threads)
+        self.targets, self.weights = self.targets[:0], None
+        both = self._joined(both, starts, bounds, threads)
+        if weights_of_both is not None:
+            weights_of_both = self._joined(weights_of_both, starts, bounds, threads)
+        return bounds, both, weights_of_both, equal, loops
+
+    def _built(self, build: Callable, threads: int) -> tuple[np.ndarray, int, int]:
+        """Build all buckets, which threads take in turn; return the offsets of their rows, and the sums of ``build``.
+
+        ``build`` gets a bucket, its arcs, its first row, the lengths to set, and memory for its targets and weights.
+        """
         offsets = np.zeros(self.rows + 1, np.int64)
         merged = np.zeros((self.starts.size - 1, 2), np.int64)
         turn = count()
 
         def work(_thread: int) -> None:
-            room, room_weights, digits = (
-                self.targets[:0],
-                None if self.weights is None else self.weights[:0],
-                np.empty(257, np.int64),
-            )
+            room = self.targets[:0], _cut(self.weights, slice(0))
             while (bucket := next(turn)) < len(merged):
-                low, high = int(self.starts[bucket]), int(self.starts[bucket + 1])
-                if room.size < high - low:
-                    room = np.empty(high - low, room.dtype)
-                    room_weights = None if room_weights is None else np.empty(high - low, room_weights.dtype)
+                arcs = slice(int(self.starts[bucket]), int(self.starts[bucket + 1]))
+                if room[0].size < (size := arcs.stop - arcs.start):
+                    room = np.empty(size, room[0].dtype), None if room[1] is None else np.empty(size, room[1].dtype)
                 row = bucket << self.shift
-                lengths = offsets[row + 1 : row + (1 << self.shift) + 1]
-                merged[bucket] = _build(
-                    self.places[low:high], self.targets[low:high], _cut(self.weights, low, high), self.first + row,
-                    merging, lengths, room, room_weights, digits,
-                )  # fmt: skip
+                merged[bucket] = build(bucket, arcs, row, offsets[row + 1 : row + (1 << self.shift) + 1], room)
 
         for _ in in_order(work, range(threads), threads):
             pass
         np.cumsum(offsets, out=offsets)
-        equal, loops = (int(number) for number in merged.sum(axis=0))
         self.places = self.places[:0]
-        targets, self.targets = self._joined(self.targets, offsets, threads), self.targets[:0]
-        if self.weights is None:
-            return offsets, targets, None, equal, loops
-        weights, self.weights = self._joined(self.weights, offsets, threads), None
-        return offsets, targets, weights, equal, loops
+        equal, loops = (int(number) for number in merged.sum(axis=0))
+        return offsets, equal, loops
 
-    def _joined(self, values: np.ndarray, offsets: np.ndarray, threads: int) -> np.ndarray:
-        """Return the values of all buckets without the gaps that merging left at their ends.
+    def _joined(self, values: np.ndarray, starts: np.ndarray, offsets: np.ndarray, threads: int) -> np.ndarray:
+        """Return the values of all buckets, from ``starts`` on, without the gaps that merging left at their ends.
 
         Each thread moves a share of the buckets in one task: a task a bucket costs more than to move it.
         """
@@ -139,7 +176,7 @@ class BucketedArcs:
         begins = offsets[firsts].tolist()
 
         def copy(buckets: slice) -> None:
-            moves = zip(begins[buckets], begins[buckets.start + 1 :], self.starts[buckets].tolist(), strict=False)
+            moves = zip(begins[buckets], begins[buckets.start + 1 :], starts[buckets].tolist(), strict=False)
             for begin, end, start in moves:
                 joined[begin:end] = values[start : start + end - begin]
 
@@ -167,8 +204,8 @@ class BucketedArcs:
         return offsets, targets, weights, equal, loops
 
 
-def _cut(values, low, high):
-    return None if values is None else values[low:high]
+def _cut(values, part):
+    return None if values is None else values[part]
 
 
 def _arcs_few(src, dst, base, loops, doubled):
@@ -243,6 +280,23 @@ def _append(src, dst, weights, base, first, loops, doubled, shift, cursors, plac
                 carried[position] = weights[i]
 
 
+@njit(cache=True)
+def _placed(places, targets, weights, rows, room, room_weights):
+    """Store the arcs of one bucket in ``room`` by row, in their order; return the offsets of the rows."""
+    ends = np.zeros(rows + 2, np.int64)
+    for i in range(places.size):
+        ends[np.int64(places[i]) + 2] += 1
+    for row in range(rows):
+        ends[row + 2] += ends[row + 1]
+    for i in range(places.size):  # ends[row + 1] moves from the start of the row to its end
+        position = ends[np.int64(places[i]) + 1]
+        ends[np.int64(places[i]) + 1] = position + 1
+        room[position] = targets[i]
+        if weights is not None:
+            room_weights[position] = weights[i]
+    return ends
+
+
 @njit(cache=True, nogil=True)
 def _build(places, targets, weights, first, merging, lengths, room, room_weights, digits):
     """Sort the arcs of one bucket into rows, in place; return how many were merged, and loops among these.
@@ -258,17 +312,7 @@ def _build(places, targets, weights, first, merging, lengths, room, room_weights
         room_weights: as ``room``, or None.
         digits: int64 (257,), scratch.
     """
-    ends = np.zeros(lengths.size + 2, np.int64)
-    for i in range(places.size):
-        ends[np.int64(places[i]) + 2] += 1
-    for row in range(lengths.size):
-        ends[row + 2] += ends[row + 1]
-    for i in range(places.size):  # ends[row + 1] moves from the start of the row to its end
-        position = ends[np.int64(places[i]) + 1]
-        ends[np.int64(places[i]) + 1] = position + 1
-        room[position] = targets[i]
-        if weights is not None:
-            room_weights[position] = weights[i]
+    ends = _placed(places, targets, weights, lengths.size, room, room_weights)
     for row in range(lengths.size):
         low, high = ends[row], ends[row + 1]
         if ascending(room, low, high):
@@ -290,6 +334,50 @@ def _build(places, targets, weights, first, merging, lengths, room, room_weights
                 targets[end] = room[i]
                 if weights is not None:
                     weights[end] = room_weights[i]
+                end += 1
+        lengths[row] = end - begin
+    return equal, loops
+
+
+@njit(cache=True, nogil=True)
+def _build_beside(
+    places, arc_targets, arc_weights, first, offsets, row_targets, row_weights, targets, weights, lengths, room,
+    room_weights,
+):  # fmt: skip
+    """Merge the arcs of one bucket with sorted rows; arguments and results are those of :func:`_build`, but for these.
+
+    ``arc_targets`` and ``arc_weights`` ascend for each row; ``offsets`` are those of the bucket's rows in
+    ``row_targets`` and ``row_weights``; the merged rows are stored in ``targets`` and ``weights``, one after another.
+    """
+    ends = _placed(places, arc_targets, arc_weights, lengths.size, room, room_weights)
+    equal, loops, end = 0, 0, 0
+    for row in range(lengths.size):
+        begin, here = end, row + first
+        left, left_end, right, right_end = ends[row], ends[row + 1], offsets[row], offsets[row + 1]
+        while left < left_end or right < right_end:
+            # of equal targets the arc of the smaller source is first: the order of both arcs in a list of all rows
+            if right == right_end or (
+                left < left_end
+                and (room[left] < row_targets[right] or (room[left] == row_targets[right] and room[left] < here))
+            ):
+                target = room[left]
+                if weights is not None:
+                    weight = room_weights[left]
+                left += 1
+            else:
+                target = row_targets[right]
+                if weights is not None:
+                    weight = row_weights[right]
+                right += 1
+            if end > begin and targets[end - 1] == target:
+                equal += 1
+                loops += target == here
+                if weights is not None:
+                    weights[end - 1] = min(weights[end - 1], weight)
+            else:
+                targets[end] = target
+                if weights is not None:
+                    weights[end] = weight
                 end += 1
         lengths[row] = end - begin
     return equal, loops

@@ -18,7 +18,7 @@ from dgraph.comm.base import Comm
 from dgraph.comm.rank_threads import rank_threads
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
 from dgraph.graph.build.array_input import check_range, check_weights
-from dgraph.graph.build.bucketed_arcs import BucketedArcs
+from dgraph.graph.build.bucketed_arcs import FEW, BucketedArcs
 from dgraph.graph.build.clean_kernels import by_row, clear, count_loops
 from dgraph.graph.build.id_compaction import numbered
 from dgraph.graph.build.memory_pages import give_back
@@ -60,13 +60,13 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
     why = raw.why if directed == raw.directed else "asked for"
     if why:
         facts.notes.insert(0, f"{'directed' if directed else 'undirected'}: {why}")
-    ends, halves, attributes = raw.ends, raw.halves, raw.attributes
+    ends, halves, attributes, in_range = raw.ends, raw.halves, raw.attributes, raw.in_range and n is not None
     del raw
     before, threads = comm.before(src.size), rank_threads(comm)
     with comm.together():
         low, high = (0, LARGEST) if n is None else (base, base + n - 1)
-        check_range(src, low, high, f"{facts.name}: {ends[0]}", before, threads)
-        check_range(dst, low, high, f"{facts.name}: {ends[1]}", before, threads)
+        for values, end in () if in_range else ((src, ends[0]), (dst, ends[1])):
+            check_range(values, low, high, f"{facts.name}: {end}", before, threads)
         if weights is not None:
             check_weights(weights, f"{facts.name}: weight", before)
     ids: VertexIds
@@ -172,7 +172,8 @@ def tally(block: EdgeBlock, comm: Comm) -> None:
 
     def count(rows: slice) -> None:
         offsets = block.offsets[rows.start : rows.stop + 1]
-        loops_here.append(count_loops(offsets, block.targets, block.first + rows.start))
+        if not block.directed:  # only the edges of these depend on them
+            loops_here.append(count_loops(offsets, block.targets, block.first + rows.start))
         degrees = np.diff(offsets)
         degrees_here.append(int(degrees.max(initial=0)))
         np.equal(degrees, 0, out=empty[rows])
@@ -199,11 +200,15 @@ def symmetrised(block: EdgeBlock, comm: Comm, keep_parallel: bool = False, rule:
     loaded = block.facts.merge
     merging = "sum" if rule == loaded == "count" else rule  # the weights are counts
     sources = sources_of(block.offsets, block.first, block.targets.dtype, rank_threads(comm))
-    raw = RawEdges(sources, block.targets, block.weights, directed=False, n=block.n, attributes=block.attributes)
-    del sources
-    raw.halves = block.facts.both_listed and rule == loaded
-    both = assemble(raw, comm, LoadOptions(keep_loops=True, keep_parallel=keep_parallel, merge=merging))
-    both.ids = block.ids
+    plain = merging == "min" and not keep_parallel and not block.attributes
+    if plain and comm.size == 1 and block.targets.size > FEW:
+        both = _both_ways(block, sources, comm)
+    else:
+        raw = RawEdges(sources, block.targets, block.weights, directed=False, n=block.n, attributes=block.attributes)
+        del sources
+        raw.halves = block.facts.both_listed and rule == loaded
+        both = assemble(raw, comm, LoadOptions(keep_loops=True, keep_parallel=keep_parallel, merge=merging))
+        both.ids = block.ids
     notes = [*block.facts.notes, SYMMETRISED]
     if not keep_parallel and rule != "min":
         notes.append(HALVED if HALVED in both.facts.notes else f"u → v and v → u merged by {rule}")
@@ -222,6 +227,22 @@ def symmetrised(block: EdgeBlock, comm: Comm, keep_parallel: bool = False, rule:
         duplicates_kept=keep_parallel,
         notes=notes,
     )
+    return both
+
+
+def _both_ways(block: EdgeBlock, sources: np.ndarray, comm: Comm) -> EdgeBlock:
+    """Return the undirected graph of a directed one that one rank has; of parallel arcs the smallest weight counts.
+
+    ``sources``: of its arcs. Rows of it and of the reverses ascend, so that they are merged, and not sorted.
+    """
+    threads = rank_threads(comm)
+    reverses = _Listed(block.targets, sources, block.weights, 0, block.targets.dtype, False, False, False)
+    buckets, _ = _bucketed(reverses, np.array([0, block.n]), threads, comm)
+    rows, facts = (block.offsets, block.targets, block.weights), LoadFacts()
+    offsets, targets, weights, equal, equal_loops = buckets.rows_beside(rows, threads)
+    note_found(facts, 0, equal, equal_loops, 2, comm)
+    both = EdgeBlock(block.n, 0, 0, 0, offsets, targets, weights, False, block.ids, facts)
+    tally(both, comm)
     return both
 
 

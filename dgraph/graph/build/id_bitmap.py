@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph._support.threads import extremes, shares
+from dgraph._support.threads import extremes, in_order, shares
 from dgraph.comm.base import Comm
 from dgraph.comm.rank_threads import rank_threads
 from dgraph.graph.block import gid_type
@@ -24,7 +24,7 @@ SPAN = 32
 """Largest id, as a multiple of the edges of a rank, up to which ids are numbered by a bitmap: 6 bytes an edge."""
 SMALL = 1 << 20
 """Largest id up to which they always are: 192 KiB."""
-WORDS = 1 << 14
+WORDS = 1 << 12
 """Words of the bitmap of which the ids are listed at a time."""
 
 
@@ -92,11 +92,14 @@ class IdBitmap:
 
     def _between(self, low: int, high: int) -> np.ndarray:
         """Return the ids from ``low`` to ``high - 1``, ascending, int64."""
-        parts = [np.empty(0, np.int64)]
-        for word in range(low >> 6, -(-high // 64), WORDS):
+
+        def ids_of(word: int) -> np.ndarray:
             bits = np.unpackbits(self.words[word : word + WORDS].view(np.uint8), bitorder="little")
-            parts.append(np.flatnonzero(bits) + 64 * word)
-        ids = np.concatenate(parts)
+            return np.flatnonzero(bits) + 64 * word
+
+        pieces = range(low >> 6, -(-high // 64), WORDS)
+        threads = self.threads if len(pieces) > 1 else 1
+        ids = np.concatenate([np.empty(0, np.int64), *in_order(ids_of, pieces, threads)])
         return ids[np.searchsorted(ids, low) : np.searchsorted(ids, high)]
 
 

@@ -26,6 +26,7 @@ class RawEdges:
         extra: this rank's share of further vertices beside those that occur, if ``n`` is None.
         mirrored: True if the graph is undirected and both arcs of every edge are listed (``directed`` is False).
         disposable: True if the arrays may be overwritten.
+        in_range: True if all ids are known to be of vertices, where ``n`` is given.
         halves: True if each edge counts once where ``merge`` finds both arcs of every edge listed.
         parallel: True if parallel edges are part of the graph, and are kept regardless of the options.
         vertices_at, edges_at: for messages, the place in the input of the second listing of a vertex id, and of an edge
@@ -47,6 +48,7 @@ class RawEdges:
     extra: np.ndarray | None = None
     mirrored: bool = False
     disposable: bool = False
+    in_range: bool = False
     parallel: bool = False
     halves: bool = True
     vertices_at: Callable[[int], str] | None = None

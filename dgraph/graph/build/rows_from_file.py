@@ -18,7 +18,7 @@ from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
 from dgraph.graph.build.array_input import check_range, check_weights
 from dgraph.graph.build.clean import assemble, note_found, tally
 from dgraph.graph.build.clean_kernels import count_loops
-from dgraph.graph.build.fingerprint import hashed_both_ways
+from dgraph.graph.build.fingerprint import hashed
 from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.ids import ConsecutiveIds
 from dgraph.graph.rows import merge_parallel, row_shares, sort_rows
@@ -123,7 +123,7 @@ def is_mirrored(block: EdgeBlock, comm: Comm) -> bool:
 
     Compares the sums of a hash over all arcs and over all reverses, so no arc is looked up.
     """
-    sums = comm.allgather(hashed_both_ways(block, comm)).sum(axis=0, dtype=np.uint64)
+    sums = comm.allgather(hashed(block, comm, both=True)).sum(axis=0, dtype=np.uint64)
     return bool(sums[0] == sums[1])
 
 

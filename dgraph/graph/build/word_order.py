@@ -154,13 +154,13 @@ def coded_hashes(hashes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return codes, firsts[:count].copy()
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _count(hashes, shift, starts):
     for i in range(hashes.size):
         starts[np.int64(hashes[i] >> shift) + 1] += 1
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _scatter(hashes, shift, cursor, grouped, rows):
     for i in range(hashes.size):
         part = np.int64(hashes[i] >> shift)
@@ -169,7 +169,7 @@ def _scatter(hashes, shift, cursor, grouped, rows):
         grouped[position], rows[position] = hashes[i], i
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _number(grouped, rows, starts, keys, values, codes, firsts):
     """Assign codes to the distinct hashes, one partition at a time, and return the number of codes.
 

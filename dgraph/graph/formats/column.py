@@ -77,6 +77,10 @@ class GrowingColumn:
         self.rounded = self.rounded or self._rounds(values, self.level)
         self.size = end
 
+    def adopt(self, values: np.ndarray) -> None:
+        """Make values of the narrowest type those of the empty column."""
+        self._buffer, self.size = values, values.size
+
     def add(self, number: int) -> None:
         """Add a number to every value of a column of ids."""
         if number and self.size:

@@ -97,7 +97,7 @@ def _read_dense(path: str, comm: Comm, options: LoadOptions, kinds: tuple[int, .
     edges = comm.total(raw.src.size)
     with comm.together():
         check_size(path, largest + 1, edges, options)
-    raw.n = largest + 1
+    raw.n, raw.in_range = largest + 1, True
     set_direction(raw, path, True, f"the default for {suffix_of(path, options.format)}")
     return raw
 

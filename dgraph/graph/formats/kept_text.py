@@ -157,12 +157,17 @@ def _fits(column: Any, kind: str, decimal: str) -> bool:
 
 
 def _are_floats(column: Any, values: Any) -> bool:
-    """Return False if float64 rounds an integer of a column of text beyond 2^53, or does not hold a number."""
+    """Return False if float64 rounds an integer of a column of text beyond 2^53, or does not hold a number.
+
+    A number too large becomes infinite, one too small 0.
+    """
     import pyarrow
     from pyarrow import compute
 
     sizes = np.abs(values.to_numpy())
-    for sizes_beyond, form in ((sizes >= EXACT, "^[-+]?[0-9]+$"), (sizes == np.inf, "[0-9]")):
+    for sizes_beyond, form in (
+        (sizes >= EXACT, "^[-+]?[0-9]+$"), (sizes == np.inf, "[0-9]"), (sizes == 0, "^[^eE]*[1-9]"),
+    ):  # fmt: skip
         if sizes_beyond.any():
             texts = column.filter(pyarrow.array(sizes_beyond))
             if compute.any(compute.match_substring_regex(texts, form)).as_py():

@@ -15,7 +15,6 @@ from dgraph.comm.base import Comm
 from dgraph.comm.rank_threads import rank_threads
 from dgraph.errors import DataError
 from dgraph.graph.block import LoadFacts, gid_type
-from dgraph.graph.build.array_input import ROUNDED
 from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.formats.counted_header import set_direction
 from dgraph.graph.formats.first_line import OTHERWISE, counts_of, counts_warning
@@ -24,6 +23,7 @@ from dgraph.graph.formats.kept_text import read_kept
 from dgraph.graph.formats.lines import lines_of_range, scattered_lines
 from dgraph.graph.formats.list_columns import ListColumns
 from dgraph.graph.formats.named_lines import NameForm, NameReader
+from dgraph.graph.formats.number_tokens import REMARKS
 from dgraph.graph.formats.quoted import split_fields
 from dgraph.graph.formats.sniff import DataStart, FileHead, file_size
 from dgraph.graph.formats.text import refuse_most
@@ -79,8 +79,7 @@ def read_named(
             reader.hidden.add(before.count, before.line, before.text)
     reader.hidden.report(raw.facts, comm)
     set_direction(raw, path, True, "the default for edge lists")
-    if comm.total(reader.rounded):
-        raw.facts.notes.append(ROUNDED)
+    raw.facts.notes += [remark for remark in REMARKS if comm.total(remark in reader.remarks)]
     raw.attributes = read_kept(path, columns.names, separator, form.later, head.below, raw.src.size, comm, options)
     return raw
 

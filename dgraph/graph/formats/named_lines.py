@@ -12,16 +12,18 @@ from dgraph.comm.base import Comm
 from dgraph.graph.block import gid_type
 from dgraph.graph.build.word_order import WordPool
 from dgraph.graph.formats import scan
-from dgraph.graph.formats.column import WEIGHTS, GrowingColumn
+from dgraph.graph.formats.column import WEIGHTS, Arena, GrowingColumn
 from dgraph.graph.formats.decimal_marks import decimal_hint, decimal_swap
 from dgraph.graph.formats.hidden_lines import HiddenLines
-from dgraph.graph.formats.number_tokens import any_integer, correctly_rounded, tokens
+from dgraph.graph.formats.number_tokens import correctly_rounded, remarks_on, tokens
 from dgraph.graph.formats.quoted import FAULT, QUOTE, split_fields
 from dgraph.graph.formats.sniff import CARRIAGE, LONGEST, SHOWN, TOO_LONG, shortened
 
 WIDEST = 255
 """Bytes in a name at most."""
-FEW, MANY, LONG, NUMBER, QUOTED, EMPTY, OPEN, RETURNS = range(1, 9)
+FEW, MANY, LONG, NUMBER, QUOTED, EMPTY, OPEN, RETURNS, MARKED = range(1, 10)
+MARK = 0xEF, 0xBB, 0xBF
+"""The byte order mark of UTF-8: at the start of a file it is passed over, inside a file it is of another file."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class ScannedLines:
         lines, dropped: numbers of lines, and of those passed over; lines end at a wrong one.
         fault: reason why the last line is wrong, or "".
         hidden: number of hidden lines, the place of the first among the lines, and its text; None: there are none.
-        rounded: True if a weight is an integer that a double rounds.
+        remarks: on the weights, those of ``number_tokens``.
         words: sources and targets in turn (dtype S), or None.
         weights: int64 or float64, one for two words, or None.
     """
@@ -60,7 +62,7 @@ class ScannedLines:
     dropped: int = 0
     fault: str = ""
     hidden: tuple[int, int, str] | None = None
-    rounded: bool = False
+    remarks: frozenset[str] = frozenset()
     words: np.ndarray | None = None
     weights: np.ndarray | None = None
 
@@ -81,7 +83,8 @@ class NameReader:
         self.spelled, self.separator = separator, ord(separator) if separator else 0
         self.swap, _ = decimal_swap(form.decimal, "")
         self.classes = scan.byte_classes(form.comments, separator)
-        self.lines, self.dropped, self.fault, self.rounded = 0, 0, "", False
+        self.lines, self.dropped, self.fault = 0, 0, ""
+        self.remarks: set[str] = set()
         self.hidden, self.fresh = HiddenLines(), HiddenLines()
         self.ends = WordPool()
         self.weights = GrowingColumn(WEIGHTS)
@@ -113,7 +116,7 @@ class NameReader:
         if self.places[2] >= 0 and not whole:
             inexact = np.flatnonzero(late[:edges, 1])
             reals[inexact] = correctly_rounded(numbers, late[inexact])
-            scanned.rounded = bool(any_integer(numbers, late[inexact]))
+            scanned.remarks = frozenset(remarks_on(numbers, late[inexact], reals[inexact]))
             fits = np.ones(edges, bool)
             fits[inexact] = np.isfinite(reals[inexact])
             kept = np.flatnonzero(fits)
@@ -137,7 +140,7 @@ class NameReader:
             count, first, line = scanned.hidden
             self.fresh.add(count, self.lines + first, line)
         self.lines, self.dropped = self.lines + scanned.lines, self.dropped + scanned.dropped
-        self.rounded = self.rounded or scanned.rounded
+        self.remarks |= scanned.remarks
         self.fault = scanned.fault
         if scanned.words is not None:
             self.ends.add(scanned.words)
@@ -163,7 +166,7 @@ class NameReader:
     def table(self, comm: Comm) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]:
         """Return sources and targets as indices, weights, and the distinct words, ascending; collective."""
         words, pieces = self.ends.table()
-        src, dst = (np.empty(self.ends.size // 2, gid_type(words.size)) for _ in range(2))
+        src, dst = (Arena().empty(self.ends.size // 2, gid_type(words.size)) for _ in range(2))
         edges = 0
         for places in pieces:
             begin, edges = edges, edges + places.size // 2
@@ -182,6 +185,7 @@ _REASONS = {
     OPEN: FAULT,
     EMPTY: "a name is empty",
     RETURNS: CARRIAGE,
+    MARKED: "a name begins with a byte order mark, which stands at the start of a file only: remove it",
 }
 
 
@@ -252,6 +256,8 @@ def _find(
                     wrong = LONG
                 elif text[low] == 39 and not quoted:
                     wrong = QUOTED
+                elif high - low > 2 and (text[low], text[low + 1], text[low + 2]) == MARK:
+                    wrong = MARKED
                 for i in range(low, high):
                     if text[i] == 0:
                         wrong = QUOTED

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from dgraph._support.compiled import njit
+from dgraph.graph.build.array_input import ROUNDED
 from dgraph.graph.formats.scan import LARGEST
+
+VANISHED = "some weights are too small for a double, below 4.9e-324: read as 0"
+REMARKS = ROUNDED, VANISHED
+"""Remarks on weights, in the order of the load line."""
+
+
+def remarks_on(text: np.ndarray, spans: np.ndarray, values: np.ndarray) -> set[str]:
+    """Return what is to be said of number tokens ``text[start:end]`` of int64 ``spans`` (k, 2), read as doubles."""
+    remarks = {ROUNDED} if any_integer(text, spans) else set()
+    zeros = tokens(text, spans[values == 0]).tolist()
+    return remarks | ({VANISHED} if any(re.match(rb"[^eE]*[1-9]", word) for word in zeros) else set())
 
 
 def correctly_rounded(text: np.ndarray, spans: np.ndarray) -> np.ndarray:

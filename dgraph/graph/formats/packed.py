@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 from dgraph.errors import UsageError
 
-MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+MAGIC = {rb"\x1f\x8b": "gzip", rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18": "zstd"}
+"""First bytes, as a pattern: a file of pzstd begins with a skippable frame."""
 SUFFIXES = (".gz", ".zst")
 """Suffixes of compression, after the format's own."""
 
 
 def packing(start: bytes) -> str:
     """Return the compression of a file that begins with ``start``: ``gzip``, ``zstd``, or ""."""
-    return next((name for magic, name in MAGIC.items() if start.startswith(magic)), "")
+    return next((name for magic, name in MAGIC.items() if re.match(magic, start, re.DOTALL)), "")
 
 
 def split_packing(path: str) -> tuple[str, str]:

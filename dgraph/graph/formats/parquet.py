@@ -16,7 +16,7 @@ from dgraph.comm.base import Comm
 from dgraph.comm.rank_threads import rank_threads
 from dgraph.errors import DataError, UsageError
 from dgraph.graph.build.array_input import DECIMALS, ROUNDED, WEIGHTS, as_ids, as_weights
-from dgraph.graph.build.attribute_columns import attributes_of, of_arrow
+from dgraph.graph.build.attribute_columns import attributes_of, of_arrow, type_notes
 from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.formats.column import IDS, Arena
 from dgraph.graph.formats.column_names import are_names, edge_columns, named_columns, named_kept, unused_columns
@@ -131,7 +131,7 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
     unread = unused_columns(
         names, at_of([*chosen, *rules], names), weight_chosen=options.weights is not None or len(chosen) > 2
     )
-    raw.facts.notes += unread[0]
+    raw.facts.notes += [*unread[0], *type_notes({name: schema.field(name) for name in rules})]
     raw.facts.warnings += unread[1]
     if weight_type.startswith("decimal"):
         raw.facts.notes.append(DECIMALS)

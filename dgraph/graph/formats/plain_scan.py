@@ -22,6 +22,7 @@ NARROW_ID, NARROW_WEIGHT = (1 << 32) - 1, (1 << 31) - 1
 QUOTE = ord('"')
 WIDEST = 4096
 """Most bytes of a column of a plain line that is not a number."""
+NONE = np.empty(0, np.int64)
 READ = {SOURCE, TARGET, INTEGER, NUMBER, WHOLE, ANY, REST}
 """Kinds of columns that the kernel reads."""
 
@@ -74,11 +75,25 @@ class PlainLines:
         edges, position, wide, level, self.more = _plain_lines(
             text, size, self.classes, self.tag, self.columns, self.lowest, self.highest, self.decimal,
             ends[0].view(IDS[0]), ends[1].view(IDS[0]), ends[0], ends[1], values.view(WEIGHTS[0]), values, reals,
+            ends.shape[1],
         )  # fmt: skip
         self.fractions = self.fractions or (reals is not None and edges > 0)
         self.src, self.dst = (column.view(IDS[wide])[:edges] for column in ends)
         self.weights = values.view(WEIGHTS[level])[:edges]
         return edges, min(position, size)
+
+    def fill(self, text: np.ndarray, columns: tuple[np.ndarray, ...]) -> bool:
+        """Store all lines of a padded text in columns of the narrowest types; return False if that is not possible.
+
+        The reader is ``usable``. ``columns``: sources, targets and, if there are any, weights, as long as ``text`` has
+        lines.
+        """
+        weights = columns[2] if self.weighted else NONE.view(WEIGHTS[0])
+        edges, position, *_ = _plain_lines(
+            text, text.size, self.classes, self.tag, self.columns, self.lowest, self.highest, self.decimal,
+            *columns[:2], NONE, NONE, weights, NONE, None, columns[0].size,
+        )  # fmt: skip
+        return edges == columns[0].size and position == text.size
 
     def _allocate(self, lines: int) -> None:
         self.ends, self.values = np.empty((2, lines), np.int64), np.empty(lines if self.weighted else 0, np.int64)
@@ -87,17 +102,19 @@ class PlainLines:
 @njit(cache=True, nogil=True)
 def _plain_lines(
     text, size, classes, tag, columns, lowest, highest, decimal, src, dst, wide_src, wide_dst, weights, longs, reals,
+    most,
 ):  # fmt: skip
     """Return lines, the position after them, the places of the columns' types in ``IDS`` and ``WEIGHTS``, and ``more``.
 
     ``src`` and ``wide_src`` are two views of one buffer, as are ``dst`` and ``wide_dst``, and the three of weights.
-    Without ``reals`` a weight that is no integer ends the plain lines.
+    Without ``reals`` a weight that is no integer ends the plain lines, as does a value that needs a wider type where
+    ``wide_src`` or ``longs`` is empty. At most ``most`` lines are read.
     """
-    edges, position, wide, level, more, weighted = 0, 0, 0, 0, False, longs.size > 0
+    edges, position, wide, level, more, weighted = 0, 0, 0, 0, False, weights.size > 0
     if reals is not None:
         level = 2
     source, target, weight, real = np.int64(0), np.int64(0), np.int64(0), 0.0
-    while position < size and edges < wide_src.size:
+    while position < size and edges < most:
         here = position
         if tag:
             if text[np.uintp(here)] != tag or classes[text[np.uintp(here + 1)]] != BLANK:
@@ -153,6 +170,8 @@ def _plain_lines(
             if negative and weight == 0:
                 break  # beside fractions it is the float -0.0
             if level == 0 and weight > NARROW_WEIGHT:
+                if not longs.size:
+                    break
                 for i in range(edges - 1, -1, -1):
                     longs[i] = weights[i]
                 level = 1
@@ -162,6 +181,8 @@ def _plain_lines(
             else:
                 weights[edges] = weight
         if not wide and max(source, target) > NARROW_ID:
+            if not wide_src.size:
+                break
             for i in range(edges - 1, -1, -1):
                 wide_src[i], wide_dst[i] = src[i], dst[i]
             wide = 1
@@ -172,3 +193,12 @@ def _plain_lines(
         edges += 1
         position = here + 1
     return edges, position, wide, level, more
+
+
+@njit(cache=True, nogil=True)
+def count_lines(text):
+    """Return the number of line feeds."""
+    lines = 0
+    for i in range(text.size):
+        lines += text[i] == 10
+    return lines

@@ -12,6 +12,7 @@ from dgraph.errors import DataError
 from dgraph.graph.block import gid_type
 from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.build.word_order import WordPool
+from dgraph.graph.formats.column import Arena
 from dgraph.graph.formats.named_lines import WIDEST
 from dgraph.graph.formats.number_tokens import tokens
 from dgraph.graph.named_ids import NamedIds
@@ -76,7 +77,7 @@ class TableNames:
                     "it"
                 )
             words, pieces = self._pool.table()
-            ends = [np.empty(self._edges, gid_type(words.size)) for _ in range(2)]
+            ends = [Arena().empty(self._edges, gid_type(words.size)) for _ in range(2)]
             for (_, column, first), places in zip(sorted(self._places), pieces, strict=True):
                 ends[column][first : first + places.size] = places
         table, numbers = number_names(words, comm)

@@ -28,7 +28,8 @@ from dgraph.graph.formats.decimal_marks import decimal_swap
 from dgraph.graph.formats.hidden_lines import HiddenLines
 from dgraph.graph.formats.line_layout import Layout, _line, _token, reason_of
 from dgraph.graph.formats.lines import LineBuffer
-from dgraph.graph.formats.number_tokens import all_whole, any_integer, correctly_rounded
+from dgraph.graph.formats.number_tokens import REMARKS, all_whole, correctly_rounded, remarks_on
+from dgraph.graph.formats.placed_lines import PlacedLines
 from dgraph.graph.formats.plain_scan import PlainLines
 from dgraph.graph.formats.quoted import FAULT as QUOTES
 from dgraph.graph.formats.quoted import unquoted
@@ -176,6 +177,8 @@ def _read_ranges(path: str, reader: _Reader, begin: DataStart, comm: Comm) -> No
                     if not reader.take(text, max(1.0, (hi - lo) / max(reading.done, 1)), padded):
                         break
             else:
+                if scan.TARGET in reader.layout.columns and reader.plain().usable:
+                    reader.placed = PlacedLines(hi - lo, reader.weighted)
                 reader.take_all(range(lo, hi, size), texts, lambda low: reading.reach(low + size - lo))
     before = begin.number - 1 + comm.before(reader.lines)
     with comm.together():
@@ -221,11 +224,13 @@ class _Reader:
         self.scanned = self.classes[self.swap]
         self.columns = np.array(layout.columns, np.int64)
         self.weighted = scan.INTEGER in layout.columns or scan.NUMBER in layout.columns
-        self.lines, self.dropped, self.scanned_lines, self.fault, self.rounded = 0, 0, 0, "", False
+        self.lines, self.dropped, self.scanned_lines, self.fault = 0, 0, 0, ""
+        self.remarks: set[str] = set()
         self.hidden, self.fresh = HiddenLines(), HiddenLines()
         self.src, self.dst, self.weights = map(GrowingColumn, (IDS, IDS, WEIGHTS), arenas)
         self.buffers = scan.ScanBuffers(0, self.weighted)
         self.pieces: list[_Reader] = []
+        self.placed: PlacedLines | None = None
         self.own = local()
 
     def buffer(self, make: Callable[[], LineBuffer]) -> LineBuffer:
@@ -259,27 +264,38 @@ class _Reader:
             except DataError as wrong:  # lines before it may be wrong, too
                 damaged.append(wrong)
 
-        def parse(source: T) -> tuple[T, _Reader]:
+        def parse(numbered: tuple[int, T]) -> tuple[T, _Reader]:
+            number, source = numbered
             if not hasattr(self.own, "arenas"):
                 self.own.arenas = Arena(), Arena(), Arena()
             piece = _Reader(self.layout, self.lenient, arenas=self.own.arenas)
             piece.own = self.own
-            for text, padded in texts(source):
+            pairs = texts(source) if self.placed is None else self.placed.texts(number, texts(source), piece.fill)
+            for text, padded in pairs:
                 if not piece.take(text, 1.0, padded):
                     break
             piece.buffers = scan.ScanBuffers(0, self.weighted)
             return source, piece
 
-        for source, piece in in_order(parse, undamaged(), self.threads):
+        for source, piece in in_order(parse, enumerate(undamaged()), self.threads):
             self.fresh.add(piece.fresh.count, self.lines + piece.fresh.line, piece.fresh.text)
             self.lines, self.dropped = self.lines + piece.lines, self.dropped + piece.dropped
             self.scanned_lines += piece.scanned_lines
-            self.fault, self.rounded = piece.fault, self.rounded or piece.rounded
+            self.fault, self.remarks = piece.fault, self.remarks | piece.remarks
             self.pieces.append(piece)
             after(source)
             if self.fault:
                 break
         return damaged[0] if damaged else None
+
+    def fill(self, text: np.ndarray, columns: tuple[np.ndarray, ...]) -> bool:
+        """Read padded lines into columns of the narrowest types, which are then this reader's; False: not possible."""
+        if not self.plain().fill(text, columns):
+            return False
+        self.lines = columns[0].size
+        for column, values in zip((self.src, self.dst, self.weights), columns, strict=False):
+            column.adopt(values)
+        return True
 
     def take(self, text: np.ndarray, share: float, padded: bool = False) -> bool:
         """Read whole lines; return False after an error.
@@ -339,7 +355,8 @@ class _Reader:
                 return False
             else:
                 integral = early and all_whole(text, buffers.late[:lates, 2:][finite])
-            self.rounded = self.rounded or (not integral and bool(any_integer(text, buffers.late[:lates, 2:])))
+            if not integral:
+                self.remarks |= remarks_on(text, buffers.late[:lates, 2:], values)
         self.lines, self.scanned_lines = self.lines + lines, self.scanned_lines + lines
         if wrong != scan.OK:
             self.fault = reason_of(wrong, column, original, line, token, layout)
@@ -378,11 +395,11 @@ class _Reader:
         pieces, self.pieces, self.own = [self, *self.pieces], [], local()
         levels = np.array([(max(piece.src.level, piece.dst.level), piece.weights.level) for piece in pieces], np.int64)
         ids, weights = (int(level) for level in comm.allreduce(levels.max(axis=0), "max"))
-        joined = GrowingColumn.joined
-        src = joined([piece.src for piece in pieces], ids, self.threads)
-        dst = joined([piece.dst for piece in pieces], ids, self.threads)
-        values = joined([piece.weights for piece in pieces], weights, self.threads) if self.weighted else None
-        rounded = self.rounded or any(piece.weights.rounded for piece in pieces)
-        notes = [ROUNDED] if comm.total(rounded) else []
+        src, dst, *values = (self.placed and not ids + weights and self.placed.whole()) or (
+            GrowingColumn.joined([getattr(piece, name) for piece in pieces], level, self.threads)
+            for name, level in (("src", ids), ("dst", ids), ("weights", weights))[: 2 + self.weighted]
+        )
+        self.remarks |= {ROUNDED} if any(piece.weights.rounded for piece in pieces) else set()
+        notes = [remark for remark in REMARKS if comm.total(remark in self.remarks)]
         dropped, scanned = comm.total(self.dropped), comm.total(self.scanned_lines)
-        return LineTable(src, dst, values, dropped, self.hidden, notes, scanned)
+        return LineTable(src, dst, values[0] if values else None, dropped, self.hidden, notes, scanned)
