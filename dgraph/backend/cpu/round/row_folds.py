@@ -88,7 +88,7 @@ def fold_phase(t, threads, graph, F, P, G, W, c):
     """
     bits, next_bits, shared, base = lists(W, c).bits, lists(W, c).next_bits, W.shared, slot(c)
     keys = offset(W.keys, t * c[ROOM])
-    offsets, neighbours, weights = graph
+    offsets, neighbours, _ = graph
     rows, awake = c[ROWS], 0
     words = (rows + 63) >> 6
     chunk = 16 if threads > 1 else words
@@ -109,18 +109,16 @@ def fold_phase(t, threads, graph, F, P, G, W, c):
                     count = np.int64(0)
                     e = begin if WAITS or hit else end
                     while e < end:
-                        u = np.int64(load(neighbours, e))
-                        w = load(weights, e) if WEIGHTED else np.int64(1)
                         if SUMS:
-                            key, value = propose(F, P, G, at_source(F, P, G, u), w, v)
+                            key, value = proposal(e, v, graph, F, P, G)
                         else:
-                            key = propose(F, P, G, at_source(F, P, G, u), w, v)[0]
+                            key = proposal(e, v, graph, F, P, G)[0]
                         if WAITS:
                             if key < 0:
                                 hit = False
                                 break
                             if not ALL and not hit:
-                                hit = is_set(bits, u)
+                                hit = is_set(bits, np.int64(load(neighbours, e)))
                         if key != LEFT_OUT:
                             store(keys, count, key)
                             if SUMS:
