@@ -28,7 +28,7 @@ def operators(t: Traced, scope: type[NumbaScope] = NumbaScope) -> str:
         _function("offer", "F, v, p, alone", _offer(s), "changed"),
         _function("improves", "F, v, p", [], _improves(s)),
         _function("identity", "", [], _tuple(_identity_of(s, k) for k in t.proposes)),
-        _function("fold", "a, p", *_fold(s)),
+        _function("fold", "a, p", *_fold(s), fast=True),
         _function("commit", "F, v, a", _commit(s), "changed"),
         _function("reset", "F, v", *_reset(s)),
         _function("apply", "F, P, G, v", *_apply(s)),
@@ -67,9 +67,10 @@ def operators(t: Traced, scope: type[NumbaScope] = NumbaScope) -> str:
     return "\n\n\n".join(parts) + "\n"
 
 
-def _function(name: str, arguments: str, lines: list[str], result: str) -> str:
+def _function(name: str, arguments: str, lines: list[str], result: str, fast: bool = False) -> str:
     body = "\n".join(f"    {line}" for line in [*lines, f"return {result}"])
-    return f"@njit(**INLINE)\ndef {name}({arguments}):\n{body}"
+    decorator = "@njit(fastmath={'reassoc', 'contract'}, **INLINE)" if fast else "@njit(**INLINE)"
+    return f"{decorator}\ndef {name}({arguments}):\n{body}"
 
 
 def _tuple(items: Iterable[str]) -> str:

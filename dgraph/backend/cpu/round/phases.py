@@ -161,27 +161,9 @@ def proposal(e, v, graph, F, P, G):
 
 
 @njit(**INLINE)
-def pull_whole_row(v, graph, F, P, G):
-    """Combine the proposals of all in-neighbours of ``v``: four at a time, and the last ones without a loop."""
-    e, end = load(graph[0], v), load(graph[0], v + 1)
-    a = b = x = y = identity()
-    while e + 4 <= end:
-        a, b = fold(a, proposal(e, v, graph, F, P, G)), fold(b, proposal(e + 1, v, graph, F, P, G))
-        x, y = fold(x, proposal(e + 2, v, graph, F, P, G)), fold(y, proposal(e + 3, v, graph, F, P, G))
-        e += 4
-    if e < end:
-        a, second = fold(a, proposal(e, v, graph, F, P, G)), fold(b, proposal(min(e + 1, end - 1), v, graph, F, P, G))
-        third = fold(x, proposal(min(e + 2, end - 1), v, graph, F, P, G))
-        b, x = second if e + 1 < end else b, third if e + 2 < end else x
-    return fold(fold(a, b), fold(x, y))
-
-
-@njit(**INLINE)
 def pull_row(v, bits, graph, hints, by_id, F, P, G):
     """Combine the proposals of v's active in-neighbours; return True if v changed."""
     offsets, neighbours, _ = graph
-    if ALL and not (ONCE or SMALLEST):
-        return load(offsets, v) < load(offsets, v + 1) and commit(F, v, pull_whole_row(v, graph, F, P, G))
     a, hit = identity(), False
     for e in range(load(offsets, v), load(offsets, v + 1)):
         u = np.int64(load(neighbours, e))
