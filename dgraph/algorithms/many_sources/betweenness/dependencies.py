@@ -58,7 +58,7 @@ class Dependencies(HopSearch):
         self.now, self.seen = np.zeros((groups, PLANES, slots), np.uint8), np.zeros((groups, masters), np.uint8)
         self.paths, self.share = np.zeros((2, groups, slots, width))
         self.row, self.most = np.zeros((team, 1, LANES)), np.zeros((groups, LANES))
-        self.marks = np.zeros((groups, masters), np.uint8), np.empty((groups, masters), np.uint32)
+        self.marks = np.zeros((groups, masters if width > 1 else 0), np.uint32)
         self.buffers = np.empty((team, BUFFER), np.uint32), np.empty((team, BUFFER), np.uint8)
         self.log = np.empty((groups, log), np.uint32), np.empty((groups, log), np.uint8)
         self.levels, self.factors = np.zeros((groups, levels), np.int64), np.empty((groups, levels, LANES))
@@ -82,7 +82,7 @@ class Dependencies(HopSearch):
         rows = (*self.rows.into, *self.rows.out, *self.rows.pushed)
         self.team.run(
             self.kernels[0], threads, groups, sources, self.degree, *rows, self.gates, self.cells, np.ones(groups),
-            self.now, self.seen, self.paths, self.share, self.row, *self.marks, *self.buffers, *self.log, self.levels,
+            self.now, self.seen, self.paths, self.share, self.row, self.marks, *self.buffers, *self.log, self.levels,
             self.factors, self.most, depths,
         )  # fmt: skip
         self.depth = max(self.depth, int(depths.max()) - 1)
@@ -94,13 +94,13 @@ class Dependencies(HopSearch):
         counts, frontier = np.zeros(threads, np.int64), np.empty((threads, self.rows.slots), np.uint32)
         scalable = np.ones(threads, np.int64)
         work = (self.now, self.seen, self.paths)
-        self.team.run(begin_batch, threads, sources, *work, *self.log, self.levels)
+        self.team.run(begin_batch, threads, sources, *work, self.marks, *self.log, self.levels)
         while True:
             self._send(depth, self.paths, frontier, counts)
             depth += 1
             self.team.run(
                 forward_round, threads, sources, depth, *self.rows.into, *self.rows.pushed, self.cells, *work, self.row,
-                *self.marks, *self.buffers, *self.log, self.levels, frontier, counts, self.most,
+                self.marks, *self.buffers, *self.log, self.levels, frontier, counts, self.most,
             )  # fmt: skip
             self.most = comm.allreduce(self.most, "max")
             self.team.run(

@@ -25,8 +25,8 @@ PATIENCE = 3.0
 
 def _searched(
     groups, sources, degree, rows, neighbours, out_rows, out_neighbours, pushed_offsets, pushed, gates, cellses, bounds,
-    nows, seens, pathses, shares, sumses, marks, candidateses, buffers, buffer_laneses, logs, laneses, levelses,
-    factorses, mosts, depths,
+    nows, seens, pathses, shares, sumses, markses, buffers, buffer_laneses, logs, laneses, levelses, factorses,
+    mosts, depths,
 ) -> Iterator[None]:  # fmt: skip
     """Search from a batch for each group, and compute dependencies."""
     for group in range(groups):

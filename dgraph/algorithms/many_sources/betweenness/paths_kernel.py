@@ -18,7 +18,18 @@ import numpy as np
 from dgraph._support.compiled import njit
 from dgraph.algorithms.many_sources.frontier import DENSE
 from dgraph.algorithms.many_sources.lanes import LANES, fold_chosen
-from dgraph.backend.cpu.threads.atomics import INLINE, INNER, OPTIONS, barrier, fetch_add, load, load_acquire, set_mark
+from dgraph.backend.cpu.threads.atomics import (
+    INLINE,
+    INNER,
+    OPTIONS,
+    barrier,
+    fetch_add,
+    load,
+    load_acquire,
+    prefetch,
+    replace_if_equal,
+    set_mark,
+)
 
 LARGE, DOWN = 2.0**500, 2.0**-512
 """Number of paths from which those of a round are scaled, in its lane, and the factor."""
@@ -26,12 +37,13 @@ LARGE, DOWN = 2.0**500, 2.0**-512
 LEAST = 2.0**-900
 """Smallest scaled number of paths: numbers of paths to vertices of one round may differ by this factor."""
 
-CLAIMED, FOLDED, FOUND, LOGGED, EDGES, SLOT = 0, 8, 16, 24, 32, 64
-"""Counters of a round, on cache lines of their own: chunks taken in both phases, candidates, logged vertices and their
-edges; and their number. Rounds use four slots in turn: one is cleared two rounds before its use."""
+CLAIMED, FOLDED, LOGGED, EDGES, SLOT = 0, 8, 16, 24, 32
+"""Counters of a round, on cache lines of their own: chunks taken forward and backward, logged vertices and their edges;
+and their number. Rounds use four slots in turn: one is cleared two rounds before its use."""
 
-CELLS, BUFFER, MOST_ROWS, PLANES = 4 * SLOT, 1024, 256, 3
-"""Counters of a group, vertices that a thread buffers, most rows of a chunk, and bitmaps ``now``."""
+CELLS, BUFFER, MOST_ROWS, PLANES, AHEAD = 4 * SLOT, 1024, 256, 3, 8
+"""Counters of a group, vertices that a thread buffers, most rows of a chunk, bitmaps ``now``, and logged vertices
+between a prefetch and its use."""
 
 
 @njit(**INNER)
@@ -54,13 +66,14 @@ def begin(sources, now, seen, paths, log, lanes):
 
 
 @njit(**INNER)
-def clear_all(member, mates, now, seen, paths):
+def clear_all(member, mates, now, seen, paths, marks):
     """Clear this member's part of the arrays of a batch."""
     slots = len(paths)
     first, last = slots * member // mates, slots * (member + 1) // mates
     now[:, first:last] = 0
     paths[first:last] = 0.0
     seen[first : min(last, len(seen))] = 0
+    marks[first : min(last, len(marks))] = 0
 
 
 @njit(**INNER)
@@ -92,70 +105,80 @@ def copy(buffer, count, entries, place):
         entries[place + i] = buffer[i]
 
 
+@njit(**INLINE)
+def is_claimed(v, alone, seen, marks, depth):
+    """Claim master ``v`` for the level, once; of one lane ``seen`` says so."""
+    if len(marks) == 0:
+        return set_mark(seen, v, alone)
+    earlier = load(marks, v)
+    return earlier != depth and replace_if_equal(marks, v, earlier, depth, alone)
+
+
 @njit(**INNER)
-def claim(mates, frontier, pushed_offsets, pushed, full, seen, marked, candidates, buffer, cells, base):
-    """List the masters that an edge of the frontier enters and that lack a lane in ``candidates``, and mark them."""
-    count = len(frontier)
-    chunk, k = chunk_of(count, mates), 0
+def count_paths(
+    listed, count, rows, neighbours, pushed_offsets, full, now, reached, seen, paths, sums, listed_lanes, log, lanes,
+    tail, cells, base,
+):  # fmt: skip
+    """Count the paths to the listed vertices from the frontier ``now``, and log those reached from ``tail`` on.
+
+    ``reached`` gets their lanes. Returns their out-edges.
+    """
+    k, edges = 0, 0
+    for i in range(count):
+        v = listed[i]
+        wanted = full if paths.shape[1] == 1 else np.uint8(full & ~seen[v])
+        hit = fold_row(neighbours, rows[v], rows[v + 1], now, wanted, paths, sums)
+        if hit:
+            if paths.shape[1] == 1:
+                paths[v, 0] = sums[0, 0]
+            else:
+                for lane in range(LANES):
+                    paths[v, lane] += sums[0, lane]
+            seen[v] |= hit
+            reached[v] = hit
+            edges += pushed_offsets[v + 1] - pushed_offsets[v]
+            listed[k], listed_lanes[k] = v, hit
+            k += 1
+    place = tail + fetch_add(cells, base + LOGGED, k)
+    copy(listed, k, log, place)
+    copy(listed_lanes, k, lanes, place)
+    return edges
+
+
+@njit(**INNER)
+def forward(
+    mates, dense, depth, frontier, rows, neighbours, pushed_offsets, pushed, full, now, reached, seen, paths, sums,
+    marks, buffer, buffer_lanes, log, lanes, tail, cells, base,
+):  # fmt: skip
+    """Count paths from the frontier to masters that lack a lane and that one of its edges enters; if ``dense``, to all.
+
+    A thread counts those that it claimed itself, a buffer at a time: their rows are prefetched by then.
+    """
+    count = len(rows) - 1 if dense else len(frontier)
+    chunk, k, edges, alone = chunk_of(count, mates), 0, 0, mates == 1
     while True:
         first = fetch_add(cells, base + CLAIMED, chunk)
         if first >= count:
             break
         for i in range(first, min(first + chunk, count)):
-            u = frontier[i]
-            for e in range(pushed_offsets[u], pushed_offsets[u + 1]):
-                v = load(pushed, e)
-                if full & ~seen[v] and set_mark(marked, np.int64(v), mates == 1):
+            u = np.uint32(i) if dense else frontier[i]
+            begin, end = (0, 1) if dense else (pushed_offsets[u], pushed_offsets[u + 1])
+            for e in range(begin, end):
+                v = u if dense else load(pushed, e)
+                if full & ~seen[v] and (dense or is_claimed(np.int64(v), alone, seen, marks, depth)):
+                    prefetch(neighbours, rows[v])
                     buffer[k] = v
                     k += 1
                     if k == BUFFER:
-                        copy(buffer, k, candidates, fetch_add(cells, base + FOUND, k))
+                        edges += count_paths(
+                            buffer, k, rows, neighbours, pushed_offsets, full, now, reached, seen, paths, sums,
+                            buffer_lanes, log, lanes, tail, cells, base,
+                        )  # fmt: skip
                         k = 0
-    copy(buffer, k, candidates, fetch_add(cells, base + FOUND, k))
-
-
-@njit(**INNER)
-def count_paths(
-    mates, dense, rows, neighbours, pushed_offsets, full, now, reached, seen, paths, sums, marked, candidates, buffer,
-    buffer_lanes, log, lanes, tail, cells, base,
-):  # fmt: skip
-    """Count the paths to candidates from the frontier ``now``, and log those reached from ``tail`` on.
-
-    Candidates are those in ``candidates``, or all masters if ``dense``. ``reached`` gets the lanes of logged vertices.
-    """
-    count = len(rows) - 1 if dense else load_acquire(cells, base + FOUND)
-    chunk, k, edges = chunk_of(count, mates), 0, 0
-    while True:
-        first = fetch_add(cells, base + FOLDED, chunk)
-        if first >= count:
-            break
-        for i in range(first, min(first + chunk, count)):
-            v = np.uint32(i) if dense else candidates[i]
-            if not dense:
-                marked[v] = 0
-            wanted = np.uint8(full & ~seen[v])
-            if wanted == 0:
-                continue
-            hit = fold_row(neighbours, rows[v], rows[v + 1], now, wanted, paths, sums)
-            if hit:
-                if paths.shape[1] == 1:
-                    paths[v, 0] += sums[0, 0]
-                else:
-                    for lane in range(LANES):
-                        paths[v, lane] += sums[0, lane]
-                seen[v] |= hit
-                reached[v] = hit
-                edges += pushed_offsets[v + 1] - pushed_offsets[v]
-                buffer[k], buffer_lanes[k] = v, hit
-                k += 1
-                if k == BUFFER:
-                    place = tail + fetch_add(cells, base + LOGGED, k)
-                    copy(buffer, k, log, place)
-                    copy(buffer_lanes, k, lanes, place)
-                    k = 0
-    place = tail + fetch_add(cells, base + LOGGED, k)
-    copy(buffer, k, log, place)
-    copy(buffer_lanes, k, lanes, place)
+    edges += count_paths(
+        buffer, k, rows, neighbours, pushed_offsets, full, now, reached, seen, paths, sums, buffer_lanes, log, lanes,
+        tail, cells, base,
+    )  # fmt: skip
     fetch_add(cells, base + EDGES, edges)
 
 
@@ -182,6 +205,11 @@ def backward(mates, first, last, rows, neighbours, now, before, paths, share, su
             return
         for i in range(first + part, first + min(part + chunk, count)):
             v, wanted = log[i], lanes[i]
+            ahead = log[min(i + AHEAD, last - 1)]
+            prefetch(neighbours, rows[ahead])
+            prefetch(paths, np.int64(ahead) * paths.shape[1])
+            prefetch(share, np.int64(ahead) * paths.shape[1])
+            prefetch(rows, np.int64(log[min(i + 2 * AHEAD, last - 1)]))
             before[v] = wanted
             fold_row(neighbours, rows[v], rows[v + 1], now, wanted, share, sums)
             if paths.shape[1] == 1:
@@ -257,7 +285,7 @@ def scale_level(first, last, paths, log, lanes, most, factors):
 @njit(**OPTIONS)
 def search_batch(
     t, threads, groups, sources, degree, rows, neighbours, out_rows, out_neighbours, pushed_offsets, pushed, gates,
-    cellses, bounds, nows, seens, pathses, shares, sumses, marks, candidateses, buffers, buffer_laneses, logs, laneses,
+    cellses, bounds, nows, seens, pathses, shares, sumses, markses, buffers, buffer_laneses, logs, laneses,
     levelses, factorses, mosts, depths,
 ):  # fmt: skip
     """Search from a batch with each group of threads, and compute dependencies; a depth is -1 if paths overflow.
@@ -268,12 +296,12 @@ def search_batch(
     group, member = t // mates, t % mates
     gate, cells, now, seen, paths = gates[group], cellses[group], nows[group], seens[group], pathses[group]
     share = shares[group]
-    marked, candidates, log, lanes = marks[group], candidateses[group], logs[group], laneses[group]
+    marks, log, lanes = markses[group], logs[group], laneses[group]
     levels, factors, most = levelses[group], factorses[group], mosts[group]
     sums, buffer, buffer_lanes = sumses[t], buffers[t], buffer_laneses[t]
     mine = sources[group * LANES : (group + 1) * LANES]
     full = np.uint8((1 << len(mine)) - 1)
-    clear_all(member, mates, now, seen, paths)
+    clear_all(member, mates, now, seen, paths, marks)
     barrier(gate, mates)
     if member == 0:
         cells[:] = 0
@@ -289,12 +317,10 @@ def search_batch(
         if member == 0:
             clear_slot(cells, ((depth + 2) & 3) * SLOT)
         dense = edges > len(pushed) // DENSE
-        if not dense:
-            claim(mates, log[first:last], pushed_offsets, pushed, full, seen, marked, candidates, buffer, cells, base)
-            barrier(gate, mates)
-        count_paths(
-            mates, dense, rows, neighbours, pushed_offsets, full, now[(depth - 1) % PLANES], reached, seen, paths, sums,
-            marked, candidates, buffer, buffer_lanes, log, lanes, last, cells, base,
+        forward(
+            mates, dense, np.uint32(depth), log[first:last], rows, neighbours, pushed_offsets, pushed, full,
+            now[(depth - 1) % PLANES], reached, seen, paths, sums, marks, buffer, buffer_lanes, log, lanes, last, cells,
+            base,
         )  # fmt: skip
         clear(member, mates, older, first, now[(depth + 1) % PLANES], log)
         barrier(gate, mates)
@@ -361,18 +387,18 @@ def sum_lanes(t, threads, groups, sources, gates, seens, pathses, sumses, endpoi
 
 
 @njit(**OPTIONS)
-def begin_batch(t, threads, sources, nows, seens, pathses, logs, laneses, levelses):
+def begin_batch(t, threads, sources, nows, seens, pathses, markses, logs, laneses, levelses):
     """Begin batch ``t``: the log has this rank's sources."""
     place = t * LANES
-    clear_all(0, 1, nows[t], seens[t], pathses[t])
+    clear_all(0, 1, nows[t], seens[t], pathses[t], markses[t])
     levelses[t, 0] = 0
     levelses[t, 1] = begin(sources[place : place + LANES], nows[t, 0], seens[t], pathses[t], logs[t], laneses[t])
 
 
 @njit(**OPTIONS)
 def forward_round(
-    t, threads, sources, depth, rows, neighbours, pushed_offsets, pushed, cellses, nows, seens, pathses, sumses, marks,
-    candidateses, buffers, buffer_laneses, logs, laneses, levelses, frontiers, counts, mosts,
+    t, threads, sources, depth, rows, neighbours, pushed_offsets, pushed, cellses, nows, seens, pathses, sumses,
+    markses, buffers, buffer_laneses, logs, laneses, levelses, frontiers, counts, mosts,
 ):  # fmt: skip
     """Run the forward round that finds level ``depth`` of each batch, from frontiers with ghosts."""
     place = t * LANES
@@ -383,14 +409,10 @@ def forward_round(
         edges += pushed_offsets[frontier[i] + 1] - pushed_offsets[frontier[i]]
     dense = edges > len(pushed) // DENSE
     clear_slot(cells, 0)
-    if not dense:
-        claim(
-            1, frontier[: counts[t]], pushed_offsets, pushed, full, seens[t], marks[t], candidateses[t], buffers[t],
-            cells, 0,
-        )  # fmt: skip
-    count_paths(
-        1, dense, rows, neighbours, pushed_offsets, full, now, nows[t, 1], seens[t], pathses[t], sumses[t], marks[t],
-        candidateses[t], buffers[t], buffer_laneses[t], log, lanes, tail, cells, 0,
+    forward(
+        1, dense, np.uint32(depth), frontier[: counts[t]], rows, neighbours, pushed_offsets, pushed, full, now,
+        nows[t, 1], seens[t], pathses[t], sumses[t], markses[t], buffers[t], buffer_laneses[t], log, lanes, tail, cells,
+        0,
     )  # fmt: skip
     levels[depth + 1] = tail + cells[LOGGED]
     clear(0, 1, 0, counts[t], now, frontier)

@@ -64,16 +64,12 @@ class CpuMachine(ProgramMachine):
         self._kernel = forced == "auto" and bool(kernel_of(traced.program.kernel).edges)
         self.module, self.minima = self._module(traced), len(traced.minima)
         self._tuner = tuner_of(self.module.__name__, team.size)
-        first = traced.program.first_hit
-        by_id = int(
-            traced.finds_smallest and (first or local.by_id)
-        )  # before the arrays below take the memory it needs
+        # before the arrays below take the memory that it needs
+        by_id = int(traced.finds_smallest and (traced.program.first_hit or local.by_id))
         size = local.size
         self.results = results(len(traced.globals), len(traced.sums))
-        if len(traced.sums) > slots.MOST_SUMS:
-            raise UsageError(
-                f"{len(traced.sums)} summed globals in one program; the limit is {slots.MOST_SUMS}; declare fewer"
-            )
+        if (sums := len(traced.sums)) > slots.MOST_SUMS:
+            raise UsageError(f"{sums} summed globals in one program; the limit is {slots.MOST_SUMS}; declare fewer")
 
         self.dirties = bool(self.module.DIRTY)
         self._push = self._graph(local.out)
@@ -85,7 +81,7 @@ class CpuMachine(ProgramMachine):
             float_sums=self.module.FLOAT_SUMS, room=self._fold_room(),
             hints=backward.hints if self.pulls and self.module.HINTS else np.empty(0, np.uint32),
         )  # fmt: skip
-        self.bytes = sum(array.nbytes for array in (*self.results, *self.arrays))
+        self.bytes = sum(array.nbytes for array in (*self.results, *self.arrays) if array.base is None)  # not of views
         self.words = np.zeros(slots.CONTROLS, np.int64)
         self.words[slots.MASTERS : slots.ARCS + 1] = local.masters, size, local.n, local.m, local.arcs
         self.words[slots.UNEXPLORED] = local.arcs
@@ -234,11 +230,11 @@ class CpuMachine(ProgramMachine):
     def _tuned_rounds(self, limit: int) -> int:
         """Run rounds of medium size with the number of threads that the tuner chooses; return their number."""
         size, first = self._work_ahead, self.round
-        team, rounds = self._tuner.choose(size)
+        threads, rounds = self._tuner.choose(size)
         began = time.perf_counter()
-        run = self._call(slots.FUSED, min(limit, rounds), *((self.team.size, -SMALL // 2) if team else (1, 2 * LARGE)))
+        run = self._call(slots.FUSED, min(limit, rounds), threads, -SMALL // 2 if threads > 1 else 2 * LARGE)
         seconds = time.perf_counter() - began
-        self._tuner.record(team, size, seconds, int(self.figures(first)[:, :2].sum()))
+        self._tuner.record(threads, size, seconds, int(self.figures(first)[:, :2].sum()))
         return run
 
     def totals(self) -> tuple[np.ndarray, np.ndarray]:

@@ -66,7 +66,7 @@ def spill(hits, count, share, graph, degree, touched, mirrors, shared, shares, c
             else:
                 store(mirrors, away, np.uint32(v))
                 away += 1
-    elif c[WHOLE_ROWS]:
+    else:
         for i in range(count):
             v = np.int64(load(hits, i))
             store(touched, place + i, np.uint32(v))
@@ -74,12 +74,7 @@ def spill(hits, count, share, graph, degree, touched, mirrors, shared, shares, c
                 row = load(offsets, v)
                 if place < PREFETCHED:
                     prefetch(neighbours, row)
-                edges += load(offsets, v + 1) - row
-    else:
-        for i in range(count):
-            v = np.int64(load(hits, i))
-            store(touched, place + i, np.uint32(v))
-            edges += load(degree, v) if sums else 0
+                edges += load(offsets, v + 1) - row if c[WHOLE_ROWS] else load(degree, v)
     return edges
 
 
@@ -158,15 +153,22 @@ def is_set(bits, u):
 
 
 @njit(**INLINE)
+def proposal(e, v, graph, F, P, G):
+    """Return the proposal along in-edge ``e`` of ``v``."""
+    _, neighbours, weights = graph
+    w = load(weights, e) if WEIGHTED else np.int64(1)
+    return propose(F, P, G, at_source(F, P, G, np.int64(load(neighbours, e))), w, v)
+
+
+@njit(**INLINE)
 def pull_row(v, bits, graph, hints, by_id, F, P, G):
     """Combine the proposals of v's active in-neighbours; return True if v changed."""
-    offsets, neighbours, weights = graph
+    offsets, neighbours, _ = graph
     a, hit = identity(), False
     for e in range(load(offsets, v), load(offsets, v + 1)):
         u = np.int64(load(neighbours, e))
         if ALL or is_set(bits, u):
-            w = load(weights, e) if WEIGHTED else np.int64(1)
-            a, hit = fold(a, propose(F, P, G, at_source(F, P, G, u), w, v)), True
+            a, hit = fold(a, proposal(e, v, graph, F, P, G)), True
             if HINTS:
                 store(hints, v, np.uint32(LAST_HINT - u))
             if ONCE or (SMALLEST and by_id and not is_identity(a)):
@@ -216,8 +218,7 @@ def pull_phase(t, threads, graph, F, P, G, W, c):
     bits, next_bits, shared, base = lists(W, c).bits, lists(W, c).next_bits, W.shared, slot(c)
     degree, hints = F[-1], W.hints
     rows, masters, awake, edges = c[ROWS], c[MASTERS], 0, 0
-    by_id = c[BY_ID] != 0
-    words = (rows + 63) >> 6
+    by_id, words = c[BY_ID] != 0, (rows + 63) >> 6
     chunk = 16 if threads > 1 else words
     while words > 0:
         first = fetch_add(shared, base + EDGE_NEXT, chunk)
@@ -345,27 +346,20 @@ def vertex_phase(t, threads, F, P, G, W, c):
                 v = np.int64(load(touched, i))
                 if FLAGGED:
                     store(flags, v, np.uint8(0))
+                awake, changed, s, f = apply(F, P, G, v)
                 if APPLY:
-                    awake, changed, s, f = apply(F, P, G, v)
                     reset(F, v)
-                    if SUMS:
-                        sums = add_sums(sums, s)
-                    if PRIORITY and awake and bucket(F, P, G, v) > c[BUCKET]:
-                        if load(waiting, v) == 0:
-                            store(waiting, v, np.uint8(1))
-                            j = append(later, j, v, far, shared, np.int64(FAR_COUNT))
-                    elif awake:
-                        k = append(front, k, v, queue, shared, base + FRONT_TAIL)
-                        edges += load(degree, v)
-                    if DIRTY and (awake or changed):
-                        d = append(dirt, d, v, dirty, shared, base + DIRTY_TAIL)
-                elif PRIORITY:
-                    if bucket(F, P, G, v) <= c[BUCKET]:
-                        k = append(front, k, v, queue, shared, base + FRONT_TAIL)
-                        edges += load(degree, v)
-                    elif load(waiting, v) == 0:
+                if SUMS:
+                    sums = add_sums(sums, s)
+                if PRIORITY and awake and bucket(F, P, G, v) > c[BUCKET]:
+                    if load(waiting, v) == 0:
                         store(waiting, v, np.uint8(1))
                         j = append(later, j, v, far, shared, np.int64(FAR_COUNT))
+                elif (APPLY or PRIORITY) and awake:
+                    k = append(front, k, v, queue, shared, base + FRONT_TAIL)
+                    edges += load(degree, v)
+                if DIRTY and (awake or changed):
+                    d = append(dirt, d, v, dirty, shared, base + DIRTY_TAIL)
     flush(front, np.int64(k), queue, shared, base + FRONT_TAIL)
     if DIRTY:
         flush(dirt, np.int64(d), dirty, shared, base + DIRTY_TAIL)

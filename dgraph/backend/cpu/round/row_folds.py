@@ -32,15 +32,16 @@ def fold_mode(s, count):
             if run > most:
                 best, most = s[i], run
         return best
-    places = 1
+    places, shift = 1, np.uint64(64)  # a multiplicative hash: highest bits of the product
     while places < 2 * count:
         places *= 2
+        shift -= np.uint64(1)
     counts = count + places
     for i in range(places):
         s[counts + i] = 0
     for i in range(count):
         key = s[i]
-        slot = mixed(key, np.int64(0)) & (places - 1)
+        slot = np.int64((np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> shift)
         while s[counts + slot] != 0 and s[count + slot] != key:
             slot = (slot + 1) & (places - 1)
         s[count + slot] = key
@@ -88,7 +89,7 @@ def fold_phase(t, threads, graph, F, P, G, W, c):
     """
     bits, next_bits, shared, base = lists(W, c).bits, lists(W, c).next_bits, W.shared, slot(c)
     keys = offset(W.keys, t * c[ROOM])
-    offsets, neighbours, weights = graph
+    offsets, neighbours, _ = graph
     rows, awake = c[ROWS], 0
     words = (rows + 63) >> 6
     chunk = 16 if threads > 1 else words
@@ -109,22 +110,18 @@ def fold_phase(t, threads, graph, F, P, G, W, c):
                     count = np.int64(0)
                     e = begin if WAITS or hit else end
                     while e < end:
-                        u = np.int64(load(neighbours, e))
-                        w = load(weights, e) if WEIGHTED else np.int64(1)
-                        if SUMS:
-                            key, value = propose(F, P, G, at_source(F, P, G, u), w, v)
-                        else:
-                            key = propose(F, P, G, at_source(F, P, G, u), w, v)[0]
+                        proposed = proposal(e, v, graph, F, P, G)
+                        key = proposed[0]
                         if WAITS:
                             if key < 0:
                                 hit = False
                                 break
                             if not ALL and not hit:
-                                hit = is_set(bits, u)
+                                hit = is_set(bits, np.int64(load(neighbours, e)))
                         if key != LEFT_OUT:
                             store(keys, count, key)
                             if SUMS:
-                                store(keys, end - begin + count, value)
+                                store(keys, end - begin + count, proposed[1])
                             count += 1
                         e += 1
                     if hit:

@@ -1,7 +1,8 @@
-"""ThreadTuner: one thread or the whole team for rounds of medium size, by measurement.
+"""ThreadTuner: the number of threads for rounds of medium size, by measurement: one, a quarter of the team, or all.
 
-A medium round takes some microseconds. A team is faster on free cores. If another process occupies a core, the team
-waits for it at every barrier, and one thread is several times faster. Only timing distinguishes the two cases.
+A medium round takes some microseconds. Several threads are faster on free cores; of many, each has too little to do.
+If another process occupies a core, a team waits for it at every barrier, and one thread is several times faster. Only
+timing distinguishes the cases.
 """
 
 from __future__ import annotations
@@ -18,50 +19,55 @@ ROUNDS, TRIAL = 256, 16
 """Rounds between two decisions, and rounds while a choice is being measured."""
 
 PROBE = 16
-"""Decisions after which the slower choice is measured again."""
+"""Decisions after which a slower choice is measured again."""
 
 
 class ThreadTuner:
-    """Running averages of the cost of one thread and of the team, in seconds per frontier vertex or edge.
+    """Running averages of the cost of each number of threads, in seconds per frontier vertex or edge.
 
     They are kept per power of two of the round's size, since barriers matter less in larger rounds.
+
+    Args:
+        team: threads of the team; the others to choose from are a quarter of them and one.
     """
 
-    def __init__(self) -> None:
-        self._cost: dict[tuple[int, bool], float] = {}
+    def __init__(self, team: int) -> None:
+        self._numbers = sorted({team, max(team // 4, 1), 1}, reverse=True)
+        self._cost: dict[tuple[int, int], float] = {}
         self._decisions = 0
 
-    def choose(self, work: int) -> tuple[bool, int]:
+    def choose(self, work: int) -> tuple[int, int]:
         """Choose for the next rounds.
 
         Args:
             work: vertices and edges of the next frontier.
 
         Returns:
-            True for the team, False for one thread; and the number of rounds until the next choice.
+            the number of threads, and that of rounds until the next choice.
         """
         size = work.bit_length()
-        for untried in (True, False):
+        for untried in self._numbers:
             if (size, untried) not in self._cost:
                 return untried, TRIAL
         self._decisions += 1
-        faster = self._cost[size, True] < self._cost[size, False]
-        return (not faster, TRIAL) if self._decisions % PROBE == 0 else (faster, ROUNDS)
+        fastest, *others = sorted(self._numbers, key=lambda threads: self._cost[size, threads])
+        probes, decisions = divmod(self._decisions, PROBE)
+        return (fastest, ROUNDS) if decisions else (others[probes % len(others)], TRIAL)
 
-    def record(self, team: bool, size: int, seconds: float, work: int) -> None:
+    def record(self, threads: int, size: int, seconds: float, work: int) -> None:
         """Record the time of rounds.
 
         Args:
-            team: the choice.
+            threads: the choice.
             size: frontier vertices and edges of the first round.
             seconds: their time.
             work: frontier vertices and edges of all rounds.
         """
-        key, cost = (size.bit_length(), team), seconds / max(work, 1)
+        key, cost = (size.bit_length(), threads), seconds / max(work, 1)
         self._cost[key] = (self._cost.get(key, cost) + cost) / 2
 
 
 @cache
 def tuner_of(program: str, threads: int) -> ThreadTuner:
     """Return the tuner of a program and a team's size, which a process keeps: later runs need not measure again."""
-    return ThreadTuner()
+    return ThreadTuner(threads)
