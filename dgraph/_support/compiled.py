@@ -15,6 +15,7 @@ from typing import Any
 
 from dgraph._support.compile_clock import compiling, in_turn
 from dgraph._support.host_lock import lock, unlock
+from dgraph._support.linked_code import linked
 from partitioning.arrays import lazy_numba
 from partitioning.arrays.lazy_numba import Deferred
 
@@ -65,6 +66,8 @@ def _decorate_shared(decorate: Callable, function: Callable) -> Any:
 def _shared(dispatcher):
     from numba.core.caching import FunctionCache
 
+    if dispatcher.targetoptions.get("no_cpython_wrapper"):
+        linked(dispatcher)
     if isinstance(dispatcher._cache, FunctionCache):
         dispatcher._cache = _OneCompiles(dispatcher._cache, dispatcher.py_func)
     compiler, usual = dispatcher._compiler, dispatcher._compiler.compile
