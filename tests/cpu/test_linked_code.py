@@ -1,11 +1,13 @@
 """Functions that only compiled code calls are linked into their callers, and have no machine code of their own."""
 
+import gc
 import subprocess
 import sys
 
 import pytest
 from children import environment
 
+from dgraph._support import compiled
 from dgraph.backend.cpu.threads.atomics import INLINE, INNER, OPTIONS
 from partitioning.arrays import lazy_numba
 
@@ -71,6 +73,16 @@ def test_functions_have_no_wrapper_for_c():
     function = lazy_numba.njit(_one).numba()
     assert function(1) == 1
     assert "cfunc" not in next(iter(function.inspect_llvm().values()))
+
+
+def test_a_compilation_searches_for_cycles_less_often_and_leaves_the_process_as_it_was(monkeypatch):
+    before, thresholds = gc.get_threshold(), []
+    function = compiled.njit(_one).numba()
+    seen = lambda *_: thresholds.append(gc.get_threshold()) or _one  # noqa: E731
+    monkeypatch.setattr(function._compiler, "_get_implementation", seen)
+    assert function(1) == 1
+    assert thresholds[0][0] == compiled.YOUNG
+    assert gc.get_threshold() == before
 
 
 def _one(x):
