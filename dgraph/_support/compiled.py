@@ -16,9 +16,9 @@ from typing import Any
 
 from dgraph._support.compile_clock import compiling, in_turn
 from dgraph._support.host_lock import lock, unlock
-from dgraph._support.linked_code import linked
 from partitioning.arrays import lazy_numba
 from partitioning.arrays.lazy_numba import Deferred
+from partitioning.arrays.linked_code import linked
 
 YOUNG = 50_000
 """New objects after which Python searches for cycles while a function compiles; its own figure is 700 to 2,000."""
