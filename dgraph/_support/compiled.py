@@ -6,9 +6,10 @@ function's lock before it compiles; the others wait for it and then find the cac
 
 from __future__ import annotations
 
+import gc
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import partial
 from types import FunctionType, MappingProxyType
 from typing import Any
@@ -17,6 +18,10 @@ from dgraph._support.compile_clock import compiling, in_turn
 from dgraph._support.host_lock import lock, unlock
 from partitioning.arrays import lazy_numba
 from partitioning.arrays.lazy_numba import Deferred
+from partitioning.arrays.linked_code import linked
+
+YOUNG = 50_000
+"""New objects after which Python searches for cycles while a function compiles; its own figure is 700 to 2,000."""
 
 
 def njit(*function, **options) -> Any:
@@ -65,17 +70,30 @@ def _decorate_shared(decorate: Callable, function: Callable) -> Any:
 def _shared(dispatcher):
     from numba.core.caching import FunctionCache
 
+    if dispatcher.targetoptions.get("no_cpython_wrapper"):
+        linked(dispatcher)
     if isinstance(dispatcher._cache, FunctionCache):
         dispatcher._cache = _OneCompiles(dispatcher._cache, dispatcher.py_func)
     compiler, usual = dispatcher._compiler, dispatcher._compiler.compile
 
     def timed(*types):
-        with compiling(_name(dispatcher.py_func)):
+        with compiling(_name(dispatcher.py_func)), _collecting_less():
             return usual(*types)
 
     compiler.compile = timed
     dispatcher.compile = partial(_in_turn, dispatcher.compile)
     return dispatcher
+
+
+@contextmanager
+def _collecting_less() -> Iterator[None]:
+    """Let Python search for cycles after ``YOUNG`` new objects: a compilation makes millions, of which most stay."""
+    before = gc.get_threshold()
+    gc.set_threshold(max(before[0], YOUNG) if before[0] else 0, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _in_turn(compiled: Callable, signature: Any) -> Any:

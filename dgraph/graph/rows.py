@@ -268,7 +268,7 @@ def _sort(offsets, targets, weights, spare, spare_weights, starts):
             radix(targets, weights, lo, hi, spare, spare_weights, starts)
 
 
-@njit(cache=True)
+@njit(no_cpython_wrapper=True)
 def ascending(targets, lo, hi):
     """Return True if the targets from ``lo`` to ``hi - 1`` ascend."""
     for i in range(lo + 1, hi):  # noqa: SIM110 - numba compiles no generator inside all()
@@ -277,7 +277,7 @@ def ascending(targets, lo, hi):
     return True
 
 
-@njit(cache=True)
+@njit(no_cpython_wrapper=True)
 def insertion(targets, weights, lo, hi):
     """Sort the targets from ``lo`` to ``hi - 1``, and their weights along, by insertion."""
     for i in range(lo + 1, hi):
@@ -295,7 +295,7 @@ def insertion(targets, weights, lo, hi):
             weights[j] = weight
 
 
-@njit(cache=True)
+@njit(no_cpython_wrapper=True)
 def radix(targets, weights, lo, hi, spare, spare_weights, starts):
     """Sort one row by bytes, least significant first; bytes equal in the whole row are skipped."""
     differ = np.int64(0)

@@ -90,7 +90,8 @@ def njit(*function: Callable, few: Any = None, shared: Callable = lambda dispatc
     def decorate(python_function: Callable) -> Any:
         import numba
 
-        return _with_few(shared(numba.njit(**options)(python_function)), few)
+        compiled = numba.njit(**{"no_cfunc_wrapper": True} | options)(python_function)  # no code of C calls it
+        return _with_few(shared(compiled), few)
 
     def deferred(python_function: Callable) -> Deferred:
         return (Deferred if few is None else partial(_Few, few))(python_function, decorate)

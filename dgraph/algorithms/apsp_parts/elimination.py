@@ -145,7 +145,7 @@ class Elimination:
             numbers = pivots[first : first + block]
             panel = np.where(places <= numbers[:, None], matrix[numbers], matrix[:, numbers].T)
             columns = np.ascontiguousarray(panel.T)
-            square = panel[:, numbers]
+            square = np.ascontiguousarray(panel[:, numbers])
             kernel.close(square)
             kernel.update(panel, slice(0, len(panel)), slice(0, n), square, panel.copy())
             for strip in strips:

@@ -170,7 +170,7 @@ def _sum_by_lid(offsets, neighbours, bits, gids, first):
     return there
 
 
-@njit(inline="always")
+@njit(no_cpython_wrapper=True, forceinline=True)
 def _hash(u, v, weight):
     start = np.uint64(0x9E3779B97F4A7C15)  # mix(0) is 0: without it arc 0 → 0 of weight 0 would add nothing
     return mix(mix(mix(start + u) + v) + weight)

@@ -109,7 +109,7 @@ def _bounds(rule: str) -> tuple[int, int] | tuple[float, float]:
     return low, high
 
 
-@njit(inline="always")
+@njit(no_cpython_wrapper=True, forceinline=True)
 def _bits(u, v, directed, start):
     u, v = np.uint64(u), np.uint64(v)
     if not directed and u > v:
@@ -117,7 +117,7 @@ def _bits(u, v, directed, start):
     return _pair_bits(u, v, start)
 
 
-@njit(inline="always")
+@njit(no_cpython_wrapper=True, forceinline=True)
 def _pair_bits(u, v, start):
     return mix(mix(start + u) + v)
 

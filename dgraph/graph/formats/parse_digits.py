@@ -43,7 +43,7 @@ def _zero_bits_below(typingctx, word):
     return types.uint64(types.uint64), generate
 
 
-@njit(forceinline=True)
+@njit(no_cpython_wrapper=True, forceinline=True)
 def _parse_word(text, position):
     """Return (value, count) of the digits from ``position`` on, eight at most."""
     word = word_at(text, position) ^ _ZEROS
@@ -56,7 +56,7 @@ def _parse_word(text, position):
     return np.int64((word * _BY_10000) >> np.uint64(32)), np.int64(count)
 
 
-@njit(forceinline=True)
+@njit(no_cpython_wrapper=True, forceinline=True)
 def digits_at(text, position):
     """Return (value, count) of the digits from ``position`` on; count 19 stands for more than 18.
 

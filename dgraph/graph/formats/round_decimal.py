@@ -37,7 +37,7 @@ def _five(power: int) -> int:
 FIVES = np.array([divmod(_five(power), 1 << 64) for power in range(LOWEST, HIGHEST + 1)], np.uint64)
 
 
-@njit(cache=True, nogil=True)
+@njit(no_cpython_wrapper=True)
 def _product(first, second):
     """Return the upper and the lower 64 bits of a product."""
     a, b, c, d = first >> HALF, first & LOW, second >> HALF, second & LOW
@@ -47,7 +47,7 @@ def _product(first, second):
     return a * c + (cross >> HALF) + (middle >> HALF), (middle << HALF) | (low & LOW)
 
 
-@njit(cache=True, nogil=True)
+@njit(no_cpython_wrapper=True)
 def nearest(mantissa, power):
     """Return the double nearest to ``mantissa * 10**power``, and True; False where it is not a normal one."""
     if mantissa == 0:

@@ -59,7 +59,7 @@ class ScanBuffers:
         self.late = np.empty((lines, 4), np.int64)
 
 
-@njit(cache=True, forceinline=True)
+@njit(no_cpython_wrapper=True, forceinline=True)
 def blank_end(text, classes, position):
     """Return the position of the first byte from ``position`` on that is neither blank nor padding."""
     while position < text.size and (classes[text[position]] == BLANK or classes[text[position]] == PADDING):
@@ -67,7 +67,7 @@ def blank_end(text, classes, position):
     return position
 
 
-@njit(cache=True)
+@njit(no_cpython_wrapper=True)
 def gap_end(text, position, end, separator):
     """Return the first position from ``position`` on that is neither a blank nor a tab, or is the separator."""
     while position < end and (text[position] == 32 or text[position] == 9) and text[position] != separator:
@@ -75,7 +75,7 @@ def gap_end(text, position, end, separator):
     return position
 
 
-@njit(cache=True, forceinline=True)
+@njit(no_cpython_wrapper=True, forceinline=True)
 def ends_line(text, classes, position):
     r"""Return True if the line or the text ends at ``position``: ``\n``, or ``\r`` before it."""
     if position >= text.size or classes[text[position]] == LINE_FEED:
@@ -83,13 +83,13 @@ def ends_line(text, classes, position):
     return classes[text[position]] == RETURN and (position + 1 == text.size or classes[text[position + 1]] == LINE_FEED)
 
 
-@njit(cache=True, forceinline=True)
+@njit(no_cpython_wrapper=True, forceinline=True)
 def ends_token(text, classes, position):
     """Return True if a token ends at ``position``: blank, padding, delimiter, or end of the line."""
     return ends_field(text, classes, position) or classes[text[position]] == PADDING
 
 
-@njit(cache=True, forceinline=True)
+@njit(no_cpython_wrapper=True, forceinline=True)
 def ends_field(text, classes, position):
     """Return True if a column ends at ``position``: blank, delimiter, or end of the line."""
     if position >= text.size:
@@ -98,7 +98,7 @@ def ends_field(text, classes, position):
     return kind in (BLANK, DELIMITER) or ends_line(text, classes, position)
 
 
-@njit(cache=True, forceinline=True)
+@njit(no_cpython_wrapper=True, forceinline=True)
 def line_end(text, position):
     r"""Return the position of the next line feed or the text's end; and True if a ``\r`` stands elsewhere before it."""
     carriage = False
@@ -137,13 +137,13 @@ def hides_fields(line, classes, fields):
     return count == fields and (not apart or numbers)
 
 
-@njit(cache=True, forceinline=True)
+@njit(no_cpython_wrapper=True, forceinline=True)
 def _is_comment(text, classes, position):
     kind = classes[text[position]]
     return kind == COMMENT or (kind == COMMENT_WORD and ends_token(text, classes, position + 1))
 
 
-@njit(cache=True, forceinline=True)
+@njit(no_cpython_wrapper=True, forceinline=True)
 def digits(text, position):
     """Return (value, end) of the digits from ``position`` on; value -1 if it exceeds 2^63 - 1."""
     value = np.int64(0)
@@ -158,7 +158,7 @@ def digits(text, position):
     return value, position
 
 
-@njit(cache=True)
+@njit(no_cpython_wrapper=True)
 def infinite_end(text, position):
     """Return the end of ``inf`` or ``infinity``, in any letter case, that begins here; else ``position``."""
     end = position
@@ -167,7 +167,7 @@ def infinite_end(text, position):
     return end if end - position == 8 else position + 3 if end - position >= 3 else position
 
 
-@njit(cache=True)
+@njit(no_cpython_wrapper=True)
 def number(text, position):
     """Parse a number: (whole, integer, value, exact, end).
 
@@ -219,7 +219,7 @@ def number(text, position):
     return whole, -integer if negative else integer, value, exact, position
 
 
-@njit(cache=True)
+@njit(no_cpython_wrapper=True)
 def _line(text, classes, position, tag, columns, lowest, highest, edge, src, dst, integers, reals):
     """Read a line of values in any valid form.
 

@@ -15,7 +15,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _SCRAMBLE_ROUNDS = 3
 
 
-@njit(inline="always")
+@njit(no_cpython_wrapper=True, forceinline=True)
 def mix(x):
     """Map 64 bits bijectively; every output bit depends on every input bit (splitmix64's finaliser)."""
     x = np.uint64(x)
@@ -26,13 +26,13 @@ def mix(x):
     return x ^ (x >> np.uint64(31))
 
 
-@njit(inline="always")
+@njit(no_cpython_wrapper=True, forceinline=True)
 def draw(key, number, k):
     """Return 64 random bits: draw ``k`` < 64 of ``number`` in the sequence of ``key``."""
     return mix(key + (np.uint64(number) * np.uint64(64) + np.uint64(k)) * _GOLDEN)
 
 
-@njit(inline="always")
+@njit(no_cpython_wrapper=True, forceinline=True)
 def fraction(bits):
     """Convert 64 random bits to a float64 in [0, 1)."""
     return np.float64(bits >> np.uint64(11)) * (1.0 / 9007199254740992.0)
@@ -51,7 +51,7 @@ def scramble_keys(seed: int, purpose: int) -> np.ndarray:
     return np.array([k | 1 if i % 2 == 0 else k for i, k in enumerate(keys)], np.uint64)
 
 
-@njit(inline="always")
+@njit(no_cpython_wrapper=True, forceinline=True)
 def scramble(x, bits, keys):
     """Permute [0, 2**bits) by ``keys``: each xor-shift, odd factor and sum is invertible."""
     mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)

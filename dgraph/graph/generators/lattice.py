@@ -87,7 +87,7 @@ def _thin_and_weigh(first, columns, drop, drop_key, jitter_key, src, dst, weight
     return kept
 
 
-@njit(inline="always")
+@njit(no_cpython_wrapper=True, forceinline=True)
 def point(vertex, columns, jitter_key):
     """Return the jittered coordinates of a vertex, in units of the grid's spacing."""
     x = vertex % columns + SPREAD * (2 * fraction(draw(jitter_key, vertex, 0)) - 1)

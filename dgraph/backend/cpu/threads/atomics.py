@@ -22,9 +22,9 @@ ir, types, cgutils = map(LazyModule, ("llvmlite.ir", "numba.types", "numba.core.
 
 OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 """Options of functions that Python calls. Without ``_nrt`` Numba would count references of every array atomically."""
-INNER = OPTIONS | {"no_cpython_wrapper": True}
-"""Options of functions that only compiled code calls; leaving out the wrapper saves a quarter of the compile time."""
-INLINE = INNER | {"cache": False, "forceinline": True}
+INNER = OPTIONS | {"no_cpython_wrapper": True, "cache": False}
+"""Options of functions that only compiled code calls; they have no machine code of their own (``linked_code.py``)."""
+INLINE = INNER | {"forceinline": True}
 """Options of functions that are always inlined."""
 SPLICED = INLINE | {"forceinline": False, "inline": "always"}
 """Options of functions whose text is inlined before compilation, so that what they call is compiled once."""
@@ -193,7 +193,7 @@ Sleeping leaves the core idle, which the scheduler needs to move a late thread w
 """
 
 
-@njit(inline="never", nogil=True, cache=True)
+@njit(**INNER)
 def barrier(gate, threads):
     """Wait for all threads; their stores before the barrier are then visible.
 
