@@ -1,13 +1,15 @@
 """Personalised PageRank of several walks at a time: a lane of two cache lines for each walk.
 
-An iteration reads each in-edge once for ``LANES`` walks, whose shares are two cache lines of the neighbour. A walk
-restarts at a vertex, or at several by their shares. A lane whose change is below the tolerance keeps its ranks while
-others go on, so it has those of a run by itself. Sums over vertices are added by chunks of them, in their order: on one
-number of ranks the bits do not depend on threads. :func:`ranked` has the stop rule of all devices; this file's
-:class:`HostLanes` iterate on a rank's threads, those of ``gpu/rank_lanes_cuda.py`` on a GPU.
+An iteration reads each in-edge once for ``LANES`` walks, whose shares are two cache lines of the neighbour, by tiles of
+neighbours (``rank_tiles.py``). A walk restarts at a vertex, or at several by their shares. A lane whose change is below
+the tolerance keeps its ranks while others go on, so it has those of a run by itself. Sums over vertices are added by
+chunks of them, in their order: on one number of ranks the bits do not depend on threads. :func:`ranked` has the stop
+rule of all devices; this file's :class:`HostLanes` iterate on a rank's threads, those of ``gpu/rank_lanes_cuda.py`` on
+a GPU.
 
-On one rank the rows are those of its partition. On several, each keeps the in-edges of a range of vertices, by
-ascending source, and gets the shares of all vertices after each iteration.
+On one rank the rows are those of its partition, by falling out-degree, and the graph keeps their layout. On several,
+each keeps the in-edges of a range of vertices, by ascending source, and gets the shares of all vertices after each
+iteration.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ import numpy as np
 
 from dgraph._support.compiled import njit
 from dgraph.algorithms.many_sources.lanes import LANES as LANES_OF_LINE
-from dgraph.algorithms.many_sources.lanes import RANK_LINES, cache_lines, rank_row
+from dgraph.algorithms.many_sources.lanes import RANK_LINES, add_rows, cache_lines, rank_row
+from dgraph.algorithms.many_sources.rank_tiles import CHUNK, TiledRows
 from dgraph.algorithms.pagerank import divisors
 from dgraph.algorithms.vertex_values import lids_of
 from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
@@ -35,8 +38,11 @@ from dgraph.result.columns import FieldColumn
 LANES = RANK_LINES * LANES_OF_LINE
 """Walks of a batch."""
 
-CHUNK = 512
-"""Vertices that a thread takes at a time, whose sums are added before those of others."""
+BLOCKS = 2
+"""Blocks of rows a thread, where several share them."""
+
+KEPT_ARCS = 1 << 27
+"""Arcs up to which a graph keeps the layout of its rows for later calls: 4 bytes an arc and 12 a visit."""
 
 TURNED = 1 << 11
 """Rows that are written as columns at a time."""
@@ -75,10 +81,9 @@ class InRows:
     """In-edges of the vertices that this rank keeps.
 
     Attributes:
-        offsets: int64 (kept + 1,); ``sources``: uint32 (arcs,), rows of shares.
+        offsets: int64 (kept + 1,); ``sources``: uint32 (arcs,), numbers of vertices.
         weights: of the edges; None: each weighs 1.
         leaving: sum of the weights of the out-edges of each kept vertex; 0: it is dangling.
-        places: rows of the shares of kept vertices, int64 (kept,).
         first: number of the first kept vertex; ``n``: vertices of the whole graph.
         numbers: returns the numbers of original ids.
         to_masters: returns values of kept vertices by this rank's masters; collective.
@@ -88,7 +93,6 @@ class InRows:
     sources: np.ndarray
     weights: np.ndarray | None
     leaving: np.ndarray
-    places: np.ndarray
     first: int
     n: int
     numbers: Callable[[np.ndarray], np.ndarray]
@@ -104,8 +108,8 @@ class Ranked:
     changes: list[float] = field(default_factory=list)
 
 
-def in_rows(ctx: Context, team: Team) -> InRows:
-    """Return this rank's in-edges, made on the threads of ``team``; collective.
+def in_rows(ctx: Context) -> InRows:
+    """Return this rank's in-edges; collective.
 
     Raises:
         DataError: as :func:`divisors`.
@@ -116,15 +120,9 @@ def in_rows(ctx: Context, team: Team) -> InRows:
     leaving = divisors(ctx, "double") if reads else local.out_degree[: local.masters].astype(np.float64)
     if comm.size == 1:
         into = local.incoming if local.directed else local.out
-        weights = None if into.weights is None else into.weights.astype(np.float64)
-        places = np.empty(local.n, np.uint32)
-        rising = MOST_DEGREE - np.minimum(local.out_degree, MOST_DEGREE)
-        places[np.argsort(rising.astype(np.uint16), kind="stable")] = np.arange(local.n)
-        sources = np.empty(len(into.neighbours), np.uint32)
-        team.run(_take, team.size, places, into.neighbours, sources)
         return InRows(
-            into.offsets, sources, weights, leaving, places.astype(np.int64), 0, local.n,
-            lambda ids: lids_of(local, ids), np.ascontiguousarray,
+            into.offsets, into.neighbours, into.weights, leaving, 0, local.n, lambda ids: lids_of(local, ids),
+            np.ascontiguousarray,
         )  # fmt: skip
     rows = ctx.rows("own", "id", weights=reads, simple=False)
     width = np.ones(len(rows.targets)) if rows.costs is None else rows.costs
@@ -139,7 +137,7 @@ def in_rows(ctx: Context, team: Team) -> InRows:
         order = np.lexsort((width, source, target))
         offsets, sources = offsets_of(target[order] - first, kept), source[order]
         weights = width[order] if reads else None
-    return InRows(offsets, sources, weights, leaving, np.arange(kept), first, rows.n, rows.numbers, rows.to_masters)
+    return InRows(offsets, sources, weights, leaving, first, rows.n, rows.numbers, rows.to_masters)
 
 
 class Lanes(ABC):
@@ -228,9 +226,45 @@ class RankLanes(HostSolver):
             DataError: weights that no walk can follow, as of pagerank.
         """
         with ctx.record("prepare"):
-            lanes = HostLanes(ctx, in_rows(ctx, self.team), self.team, alpha)
+            lanes = HostLanes(ctx, in_rows(ctx), self.team, alpha)
         with ctx.record("compute"):
             return ranked(ctx, lanes, restarts, alpha, tol, max_iter)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Rows of kept vertices in the order of their shares.
+
+    Attributes:
+        places: place of each kept vertex, int64 (kept,); None: its number among them.
+        order: kept vertex of each place, int64 (kept,); None as ``places``.
+        tiled: in-edges of the vertices by place.
+    """
+
+    places: np.ndarray | None
+    order: np.ndarray | None
+    tiled: TiledRows
+
+
+def layout_of(ctx: Context, rows: InRows, team: Team) -> Layout:
+    """Return the layout of this rank's rows; on one rank that which the graph has kept since an earlier call."""
+    if ctx.comm.size > 1:
+        kept = np.arange(len(rows.leaving))
+        numbers = np.arange(rows.n, dtype=np.uint32)
+        return Layout(None, None, TiledRows.of(team, rows.offsets, rows.sources, rows.weights, kept, numbers))
+    local = ctx.local
+    layouts = (local.incoming if local.directed else local.out).layouts
+    if "rank lanes" in layouts:
+        return layouts["rank lanes"]
+    rising = MOST_DEGREE - np.minimum(local.out_degree, MOST_DEGREE)
+    order = np.argsort(rising.astype(np.uint16), kind="stable")
+    places = np.empty(local.n, np.int64)
+    places[order] = np.arange(local.n)
+    tiled = TiledRows.of(team, rows.offsets, rows.sources, rows.weights, order, places.astype(np.uint32))
+    layout = Layout(places, order, tiled)
+    if len(rows.sources) <= KEPT_ARCS:
+        layouts["rank lanes"] = layout
+    return layout
 
 
 class HostLanes(Lanes):
@@ -239,38 +273,41 @@ class HostLanes(Lanes):
     def __init__(self, ctx: Context, rows: InRows, team: Team, alpha: float):
         self.ctx, self.rows, self.team, self.alpha = ctx, rows, team, alpha
         self.n, self.kept = rows.n, len(rows.leaving)
-        self.dangling = rows.leaving == 0
+        self.layout = layout_of(ctx, rows, team)
+        leaving = rows.leaving if self.layout.order is None else rows.leaving[self.layout.order]
+        self.dangling = leaving == 0
         self.portions = np.zeros(self.kept)
-        np.divide(1, rows.leaving, self.portions, where=~self.dangling)
+        np.divide(1, leaving, self.portions, where=~self.dangling)
         self.ranks, self.following, self.shares = (lines(count) for count in (self.kept, self.kept, self.n))
         self.totals = lines(2 * -(-self.kept // CHUNK))
+        self.bounds = self.layout.tiled.blocks(BLOCKS * team.size if team.size > 1 else 1)
         self.columns: np.ndarray | None = None
 
     def numbers(self, ids: np.ndarray) -> np.ndarray:
         """Return the places of original ids among the kept vertices."""
-        return self.rows.numbers(ids) - self.rows.first
+        numbers = self.rows.numbers(ids) - self.rows.first
+        return numbers if self.layout.places is None else self.layout.places[numbers]
 
     def begin(self, vertices: np.ndarray, homes: np.ndarray) -> int:
         """Set all ranks to 1/n."""
         if self.columns is not None:
             self.columns, self.following = None, lines(self.kept)
-        even, shares = 1 / max(self.n, 1), np.empty(self.kept)
-        shares[self.rows.places] = even * self.portions
-        self.team.run(_spread, self.team.size, even, shares, self.ranks, self.following)
+        even = 1 / max(self.n, 1)
+        self.team.run(_spread, self.team.size, even, even * self.portions, self.ranks, self.following)
         self.homes, self.jumps, self.jump = homes, lines(len(homes)), np.zeros(self.kept, np.uint32)
         self.jump[vertices] = np.arange(1, len(homes))
         return int(self.dangling.sum())
 
     def iterate(self, factor: np.ndarray, going: np.ndarray, settled: bool) -> np.ndarray:
         """Iterate once, by the shares of all vertices; collective."""
-        rows, on = self.rows, lines(1)
+        tiled, on = self.layout.tiled, lines(1)
         self._gather()
         np.multiply(self.homes, factor, self.jumps)
         on[0], self.totals[:] = going, 0.0
         self.team.run(
-            _iterate, self.team.size, rows.offsets, rows.sources, rows.weights, self.shares, self.ranks,
-            self.following, self.jumps, self.jump, on, self.totals, self.alpha, self.portions, rows.places,
-            self.dangling, settled, np.zeros(1, np.int64),
+            _iterate, self.team.size, tiled.tiles, tiled.rows, tiled.firsts, tiled.sources, tiled.weights, tiled.ends,
+            self.bounds, self.shares, self.ranks, self.following, self.jumps, self.jump, on, self.totals, self.alpha,
+            self.portions, self.dangling, settled, np.zeros(1, np.int64),
         )  # fmt: skip
         return np.add.reduce(self.totals.reshape(-1, 2, LANES))
 
@@ -285,7 +322,7 @@ class HostLanes(Lanes):
         """Return the ranks of a lane by this rank's masters, in memory of the shares, which no iteration follows."""
         if self.columns is None:
             self.columns = self.following.reshape(LANES, self.kept)
-            self.team.run(_turn, self.team.size, self.ranks, self.columns)
+            self.team.run(_turn, self.team.size, self.ranks, self.layout.places, self.columns)
         return self.rows.to_masters(self.columns[lane])
 
 
@@ -299,42 +336,51 @@ def _part(t: int, threads: int, count: int) -> slice:
     return slice(count * t // threads, count * (t + 1) // threads)
 
 
-def _take(t: int, threads: int, values: np.ndarray, places: np.ndarray, into: np.ndarray) -> None:
-    """Write values at some places; NumPy lets the other threads run meanwhile."""
-    part = _part(t, threads, len(into))
-    np.take(values, places[part], 0, into[part], "clip")
-
-
 def _spread(t: int, threads: int, even: float, column: np.ndarray, ranks: np.ndarray, shares: np.ndarray) -> None:
     """Write ``even`` to the rows of ``ranks``, and those of a column to the rows of ``shares``."""
     part = _part(t, threads, len(ranks))
     ranks[part], shares[part] = even, column[part, None]
 
 
-def _turn(t: int, threads: int, rows: np.ndarray, columns: np.ndarray) -> None:
-    """Write rows of lanes as columns, some that fit the cache at a time."""
+def _turn(t: int, threads: int, rows: np.ndarray, places: np.ndarray | None, columns: np.ndarray) -> None:
+    """Write rows of lanes, at their places, as columns, some that fit the cache at a time."""
     part = _part(t, threads, len(rows))
     for first in range(part.start, part.stop, TURNED):
         some = slice(first, min(first + TURNED, part.stop))
-        columns[:, some] = rows[some].T
+        columns[:, some] = rows[some if places is None else places[some]].T
 
 
 @njit(**OPTIONS)
 def _iterate(
-    t, threads, offsets, sources, weights, shares, ranks, following, jumps, jump, going, totals, alpha, share, places,
-    dangling, settled, taken,
+    t, threads, tiles, rows, firsts, sources, weights, ends, bounds, shares, ranks, following, jumps, jump, going,
+    totals, alpha, share, dangling, settled, taken,
 ):  # fmt: skip
-    n = len(share)
+    blocks, lanes = len(bounds) - 1, following.shape[1]
     while True:
-        chunk = fetch_add(taken, 0, 1)
-        begin = chunk * CHUNK
-        if begin >= n:
+        block = fetch_add(taken, 0, 1)
+        if block >= blocks:
             return
-        for v in range(begin, min(begin + CHUNK, n)):
-            first, last = offsets[v], offsets[v + 1]
-            if settled and first == last and jump[v] == 0:
+        begin, end = bounds[block], bounds[block + 1]
+        for v in range(begin, end):
+            for lane in range(lanes):
+                following[v, lane] = 0.0
+        for tile in range(len(tiles) - 1):
+            visit, stop = tiles[tile], tiles[tile + 1]
+            high = stop
+            while visit < high:
+                middle = (visit + high) >> 1
+                if rows[middle] < begin:
+                    visit = middle + 1
+                else:
+                    high = middle
+            while visit < stop and rows[visit] < end:
+                first, last = firsts[visit], firsts[visit + 1]
+                add_rows(sources, weights, first, last, shares, following, np.int64(rows[visit]))
+                visit += 1
+        for v in range(begin, end):
+            if settled and ends[v] == ends[v + 1] and jump[v] == 0:
                 continue
             rank_row(
-                sources, weights, first, last, shares, ranks, np.int64(v), following, places[v], jumps,
-                np.int64(jump[v]), going, totals, 2 * chunk, alpha, share[v], 1.0 if dangling[v] else 0.0,
+                ranks, np.int64(v), following, jumps, np.int64(jump[v]), going, totals, 2 * (v // CHUNK), alpha,
+                share[v], 1.0 if dangling[v] else 0.0,
             )  # fmt: skip
