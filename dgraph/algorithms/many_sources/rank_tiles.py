@@ -20,7 +20,7 @@ SHIFT = 14
 """log2 of the places of a tile, whose shares take 2 MiB."""
 
 TILES = 64
-"""Most tiles; the last one has the arcs from all further places, which are few."""
+"""Most tiles; the arcs of the last one, from all further places, are few."""
 
 CHUNK = 32
 """Rows whose totals are added before those of others, whichever thread has them."""
@@ -52,7 +52,7 @@ class TiledRows:
     @classmethod
     def of(
         cls, team: Team, offsets: np.ndarray, sources: np.ndarray, weights: np.ndarray | None, order: np.ndarray,
-        places: np.ndarray,
+        places: np.ndarray, shift: int = SHIFT, most: int = TILES,
     ) -> TiledRows:  # fmt: skip
         """Lay out rows on the threads of a team; the layout does not depend on their number.
 
@@ -63,14 +63,16 @@ class TiledRows:
             weights: of the arcs; None: each is 1.
             order: int64 (rows,): the r-th row of the layout.
             places: uint32 (n,): place of the shares of each source.
+            shift: log2 of the places of a tile.
+            most: tiles; the last one has the arcs from all further places.
         """
         ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.diff(offsets)[order])])
-        count, threads = min(max(len(places) - 1 >> SHIFT, 0) + 1, TILES), team.size
+        count, threads = min(max(len(places) - 1 >> shift, 0) + 1, most), team.size
         bounds = np.searchsorted(ends, len(sources) * np.arange(threads + 1) // threads)
         bounds[0], bounds[-1] = 0, len(order)
         arcs, visits = np.zeros((2, threads, count), np.int64)
         latest = np.full((threads, count), -1)
-        arguments = offsets, sources, order, places, bounds
+        arguments = offsets, sources, order, places, bounds, shift
         team.run(_count, threads, *arguments, arcs, visits, latest)
         first_arcs, first_visits = map(_starts, (arcs, visits))
         total = int(visits.sum())
@@ -97,12 +99,12 @@ def _starts(counts: np.ndarray) -> np.ndarray:
 
 
 @njit(**OPTIONS)
-def _count(t, threads, offsets, sources, order, places, bounds, arcs, visits, latest):
+def _count(t, threads, offsets, sources, order, places, bounds, shift, arcs, visits, latest):
     last = arcs.shape[1] - 1
     for row in range(bounds[t], bounds[t + 1]):
         v = order[row]
         for arc in range(offsets[v], offsets[v + 1]):
-            tile = min(np.int64(places[sources[arc]]) >> SHIFT, last)
+            tile = min(np.int64(places[sources[arc]]) >> shift, last)
             arcs[t, tile] += 1
             if latest[t, tile] != row:
                 latest[t, tile] = row
@@ -111,15 +113,15 @@ def _count(t, threads, offsets, sources, order, places, bounds, arcs, visits, la
 
 @njit(**OPTIONS)
 def _fill(
-    t, threads, offsets, sources, order, places, bounds, weights, next_arc, next_visit, latest, rows, firsts, placed,
-    weighed,
+    t, threads, offsets, sources, order, places, bounds, shift, weights, next_arc, next_visit, latest, rows, firsts,
+    placed, weighed,
 ):  # fmt: skip
     last = next_arc.shape[1] - 1
     for row in range(bounds[t], bounds[t + 1]):
         v = order[row]
         for arc in range(offsets[v], offsets[v + 1]):
             place = places[sources[arc]]
-            tile = min(np.int64(place) >> SHIFT, last)
+            tile = min(np.int64(place) >> shift, last)
             position = next_arc[t, tile]
             next_arc[t, tile] = position + 1
             if latest[t, tile] != row:
