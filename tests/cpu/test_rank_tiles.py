@@ -41,6 +41,14 @@ def test_each_arc_is_in_the_tile_of_its_source(rows, n, arcs, weighted):
     wanted = zip(rank, places[sources], weights if weighted else np.ones(len(sources)), strict=True)
     assert sorted(arcs_of_rows) == sorted(wanted)
     np.testing.assert_array_equal(np.diff(layout.ends), np.diff(offsets)[order])
+    by_row = TiledRows.of(team_of(3), *taken, whole_rows=True, shift=3, most=5)
+    assert (len(by_row.tiles), len(by_row.rows)) == (2, rows)
+    visits = np.lexsort((np.repeat(np.arange(len(layout.tiles) - 1), np.diff(layout.tiles)), layout.rows))
+    arcs = [arc for visit in visits for arc in range(layout.firsts[visit], layout.firsts[visit + 1])]
+    np.testing.assert_array_equal(by_row.sources, layout.sources[arcs])
+    if weighted:
+        np.testing.assert_array_equal(by_row.weights, layout.weights[arcs])
+    np.testing.assert_array_equal(by_row.firsts, layout.ends)
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 100])
@@ -61,7 +69,7 @@ def test_ranks_of_a_graph_of_several_tiles():
     ends = rng.permutation(n)[ends]
     weights = rng.integers(1, 9, ends.shape[1]).astype(float)
     matrix = scipy.sparse.coo_array((weights, ends), (n, n)).tocsr()
-    graph = dgraph.Graph.from_edges(*ends, weights, n=n, merge="sum", keep_loops=True, device=dgraph.Cpu(threads=3))
+    graph = dgraph.Graph.from_edges(*ends, weights, n=n, merge="sum", keep_loops=True, device=dgraph.Cpu(threads=6))
     sources = ends[0, :3].tolist()
     result = dgraph.multi_source_pagerank(graph, sources=sources, alpha=alpha, tol=0.0, max_iter=9)
     again = dgraph.multi_source_pagerank(graph.on(device=dgraph.Cpu(threads=1)), sources=sources, tol=0.0, max_iter=9)

@@ -23,7 +23,7 @@ import numpy as np
 from dgraph._support.compiled import njit
 from dgraph.algorithms.many_sources.lanes import LANES as LANES_OF_LINE
 from dgraph.algorithms.many_sources.lanes import RANK_LINES, add_rows, cache_lines, rank_row
-from dgraph.algorithms.many_sources.rank_tiles import CHUNK, TiledRows
+from dgraph.algorithms.many_sources.rank_tiles import CHUNK, FEW_THREADS, TiledRows
 from dgraph.algorithms.pagerank import divisors
 from dgraph.algorithms.vertex_values import lids_of
 from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
@@ -38,8 +38,8 @@ from dgraph.result.columns import FieldColumn
 LANES = RANK_LINES * LANES_OF_LINE
 """Walks of a batch."""
 
-BLOCKS = 2
-"""Blocks of rows a thread, where several share them."""
+BLOCKS, SMALL_BLOCKS = 2, 32
+"""Blocks of rows a thread, where several share them, and where they read whole rows."""
 
 KEPT_ARCS = 1 << 27
 """Arcs up to which a graph keeps the layout of its rows for later calls: 4 bytes an arc and 12 a visit."""
@@ -248,22 +248,21 @@ class Layout:
 
 def layout_of(ctx: Context, rows: InRows, team: Team) -> Layout:
     """Return the layout of this rank's rows; on one rank that which the graph has kept since an earlier call."""
+    whole, arcs = team.size > FEW_THREADS, (rows.offsets, rows.sources, rows.weights)
     if ctx.comm.size > 1:
-        kept = np.arange(len(rows.leaving))
-        numbers = np.arange(rows.n, dtype=np.uint32)
-        return Layout(None, None, TiledRows.of(team, rows.offsets, rows.sources, rows.weights, kept, numbers))
-    local = ctx.local
+        kept, numbers = np.arange(len(rows.leaving)), np.arange(rows.n, dtype=np.uint32)
+        return Layout(None, None, TiledRows.of(team, *arcs, kept, numbers, whole))
+    local, name = ctx.local, f"rank lanes, {'whole rows' if whole else 'tiles'}"
     layouts = (local.incoming if local.directed else local.out).layouts
-    if "rank lanes" in layouts:
-        return layouts["rank lanes"]
+    if name in layouts:
+        return layouts[name]
     rising = MOST_DEGREE - np.minimum(local.out_degree, MOST_DEGREE)
     order = np.argsort(rising.astype(np.uint16), kind="stable")
     places = np.empty(local.n, np.int64)
     places[order] = np.arange(local.n)
-    tiled = TiledRows.of(team, rows.offsets, rows.sources, rows.weights, order, places.astype(np.uint32))
-    layout = Layout(places, order, tiled)
+    layout = Layout(places, order, TiledRows.of(team, *arcs, order, places.astype(np.uint32), whole))
     if len(rows.sources) <= KEPT_ARCS:
-        layouts["rank lanes"] = layout
+        layouts[name] = layout
     return layout
 
 
@@ -280,7 +279,8 @@ class HostLanes(Lanes):
         np.divide(1, leaving, self.portions, where=~self.dangling)
         self.ranks, self.following, self.shares = (lines(count) for count in (self.kept, self.kept, self.n))
         self.totals = lines(2 * -(-self.kept // CHUNK))
-        self.bounds = self.layout.tiled.blocks(BLOCKS * team.size if team.size > 1 else 1)
+        blocks = SMALL_BLOCKS if team.size > FEW_THREADS else BLOCKS
+        self.bounds = self.layout.tiled.blocks(blocks * team.size if team.size > 1 else 1)
         self.columns: np.ndarray | None = None
 
     def numbers(self, ids: np.ndarray) -> np.ndarray:

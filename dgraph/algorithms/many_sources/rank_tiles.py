@@ -4,6 +4,9 @@ A share of sixteen walks takes two cache lines, and those of a graph of 2^18 ver
 grouped by source, ``TILE`` places a group, as in propagation blocking [Beamer et al., IPDPS 2017]: a thread adds the
 shares of one tile to all rows of its block before it reads the next tile. Sources are numbered by falling degree, so
 that most arcs are in the first tiles. Within a tile rows ascend, and each is a visit with its arcs.
+
+Many threads have small blocks, and read each tile for few arcs: they take whole rows, whose arcs lie in the order of
+tiles, so that sums have the same bits.
 """
 
 from __future__ import annotations
@@ -25,7 +28,10 @@ TILES = 64
 CHUNK = 32
 """Rows whose totals are added before those of others, whichever thread has them."""
 
-ROW_COST = 4
+FEW_THREADS = 4
+"""Threads up to which arcs are grouped by tile."""
+
+ROW_COST = 16
 """Arcs that take the time of a row, where blocks of rows are cut."""
 
 
@@ -52,7 +58,7 @@ class TiledRows:
     @classmethod
     def of(
         cls, team: Team, offsets: np.ndarray, sources: np.ndarray, weights: np.ndarray | None, order: np.ndarray,
-        places: np.ndarray, shift: int = SHIFT, most: int = TILES,
+        places: np.ndarray, whole_rows: bool = False, shift: int = SHIFT, most: int = TILES,
     ) -> TiledRows:  # fmt: skip
         """Lay out rows on the threads of a team; the layout does not depend on their number.
 
@@ -63,6 +69,7 @@ class TiledRows:
             weights: of the arcs; None: each is 1.
             order: int64 (rows,): the r-th row of the layout.
             places: uint32 (n,): place of the shares of each source.
+            whole_rows: a visit is a row, in one tile, and its arcs are in the order of the tiles of their sources.
             shift: log2 of the places of a tile.
             most: tiles; the last one has the arcs from all further places.
         """
@@ -70,16 +77,21 @@ class TiledRows:
         count, threads = min(max(len(places) - 1 >> shift, 0) + 1, most), team.size
         bounds = np.searchsorted(ends, len(sources) * np.arange(threads + 1) // threads)
         bounds[0], bounds[-1] = 0, len(order)
+        arguments = offsets, sources, order, places, bounds, shift
+        placed = np.empty(len(sources), np.uint32)
+        weighed = None if weights is None else np.empty(len(sources))
+        if whole_rows:
+            starts = np.empty((threads, count + 1), np.int64)
+            team.run(_fill_rows, threads, *arguments, weights, ends, starts, placed, weighed)
+            rows = np.arange(len(order), dtype=np.uint32)
+            return cls(np.array([0, len(order)]), rows, ends, placed, weighed, ends)
         arcs, visits = np.zeros((2, threads, count), np.int64)
         latest = np.full((threads, count), -1)
-        arguments = offsets, sources, order, places, bounds, shift
         team.run(_count, threads, *arguments, arcs, visits, latest)
         first_arcs, first_visits = map(_starts, (arcs, visits))
         total = int(visits.sum())
         tiles = np.append(first_visits[0], total)
         rows, firsts = np.empty(total, np.uint32), np.full(total + 1, len(sources))
-        placed = np.empty(len(sources), np.uint32)
-        weighed = None if weights is None else np.empty(len(sources))
         latest[:] = -1
         team.run(_fill, threads, *arguments, weights, first_arcs, first_visits, latest, rows, firsts, placed, weighed)
         return cls(tiles, rows, firsts, placed, weighed, ends)
@@ -128,6 +140,30 @@ def _fill(
                 latest[t, tile] = row
                 rows[next_visit[t, tile]], firsts[next_visit[t, tile]] = row, position
                 next_visit[t, tile] += 1
+            placed[position] = place
+            if weights is not None:
+                weighed[position] = weights[arc]
+
+
+@njit(**OPTIONS)
+def _fill_rows(
+    t, threads, offsets, sources, order, places, bounds, shift, weights, ends, starts, placed, weighed
+):  # fmt: skip
+    last = starts.shape[1] - 2
+    for row in range(bounds[t], bounds[t + 1]):
+        v = order[row]
+        for tile in range(last + 2):
+            starts[t, tile] = 0
+        for arc in range(offsets[v], offsets[v + 1]):
+            starts[t, min(np.int64(places[sources[arc]]) >> shift, last) + 1] += 1
+        starts[t, 0] = ends[row]
+        for tile in range(last + 1):
+            starts[t, tile + 1] += starts[t, tile]
+        for arc in range(offsets[v], offsets[v + 1]):
+            place = places[sources[arc]]
+            tile = min(np.int64(place) >> shift, last)
+            position = starts[t, tile]
+            starts[t, tile] = position + 1
             placed[position] = place
             if weights is not None:
                 weighed[position] = weights[arc]
