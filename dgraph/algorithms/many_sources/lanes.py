@@ -72,62 +72,52 @@ def fold_chosen(typing, neighbours, first, last, now, wanted, values, folded, ta
 
 
 @intrinsic
-def add_rows(typing, neighbours, weights, first, last, shares, sums, target):
-    """Add rows of ``shares`` over ``neighbours[first:last]``, times ``weights``, to row ``target`` of ``sums``.
+def rank_row(
+    typing, neighbours, weights, first, last, shares, ranks, v, following, place, jumps, jump, going, totals,
+    first_total, alpha, share, sink,
+):  # fmt: skip
+    """Take row v of ``ranks`` to ``alpha`` times the sum of rows of ``shares``, plus row ``jump`` of ``jumps``.
 
-    Where ``weights`` is None they are 1. All arrays of rows are float64, of ``RANK_LINES`` lines a row.
+    The sum is over ``neighbours[first:last]``, times ``weights`` (float64); None: 1. A lane in which ``going``, of one
+    row, is 0 stays. The rank times ``share`` is row ``place`` of ``following``. Row ``first_total`` of ``totals`` grows
+    by the change, and the next row by the rank times ``sink``. All arrays of rows are float64, of ``RANK_LINES`` lines
+    a row.
     """
 
     def generate(context, builder, signature, args):
         kinds = signature.args
         near = _data(context, builder, kinds[0], args[0])
-        shared, summed_up = (_Lanes(context, builder, kinds[i], args[i], RANK_LINES) for i in (4, 5))
+        shared, ranked, sent, jumped, on, summed_up = (
+            _Lanes(context, builder, kinds[i], args[i], RANK_LINES) for i in (4, 5, 7, 9, 11, 12)
+        )
         scales = None if isinstance(kinds[1], types.NoneType) else _data(context, builder, kinds[1], args[1])
+        zero, one = ir.Constant(shared.vector, [0.0] * RANK_LINES * LANES), ir.Constant(ir.IntType(64), 1)
         summed = cgutils.alloca_once(builder, shared.vector)
-        builder.store(summed_up.load(args[6]), summed)
-        with cgutils.for_range_slice(builder, args[2], args[3], ir.Constant(ir.IntType(64), 1)) as (e, _):
+        builder.store(zero, summed)
+        with cgutils.for_range_slice(builder, args[2], args[3], one) as (e, _):
             row = shared.load(builder.zext(builder.load(builder.gep(near, [e])), ir.IntType(64)))
             if scales is not None:
                 row = builder.fmul(row, shared.spread(builder.load(builder.gep(scales, [e]))))
             builder.store(builder.fadd(builder.load(summed), row), summed)
-        builder.store(builder.load(summed), summed_up.place(args[6]), align=LINE)
-        return context.get_dummy_value()
-
-    whole = types.int64
-    return types.void(neighbours, weights, whole, whole, shares, sums, whole), generate
-
-
-@intrinsic
-def rank_row(typing, ranks, v, following, jumps, jump, going, totals, first_total, alpha, share, sink):
-    """Take row v of ``ranks`` to ``alpha`` times that of ``following``, plus row ``jump`` of ``jumps``.
-
-    A lane in which ``going``, of one row, is 0 stays. Row v of ``following`` becomes the rank times ``share``. Row
-    ``first_total`` of ``totals`` grows by the change, and the next row by the rank times ``sink``. All arrays of rows
-    are float64, of ``RANK_LINES`` lines a row.
-    """
-
-    def generate(context, builder, signature, args):
-        kinds = signature.args
-        ranked, sent, jumped, on, summed_up = (
-            _Lanes(context, builder, kinds[i], args[i], RANK_LINES) for i in (0, 2, 3, 5, 6)
-        )
-        zero, one = ir.Constant(ranked.vector, [0.0] * RANK_LINES * LANES), ir.Constant(ir.IntType(64), 1)
-        old = ranked.load(args[1])
-        rank = builder.fmul(ranked.spread(args[8]), sent.load(args[1]))
-        rank = builder.fadd(rank, jumped.load(args[4]))
+        old = ranked.load(args[6])
+        rank = builder.fmul(shared.spread(args[14]), builder.load(summed))
+        rank = builder.fadd(rank, jumped.load(args[10]))
         rank = builder.select(builder.fcmp_ordered("!=", on.load(ir.Constant(ir.IntType(64), 0)), zero), rank, old)
         fell = builder.fsub(rank, old)
-        change = builder.select(ranked.less(fell, zero), builder.fsub(old, rank), fell)
-        builder.store(rank, ranked.place(args[1]), align=LINE)
-        builder.store(builder.fmul(rank, ranked.spread(args[9])), sent.place(args[1]), align=LINE)
+        change = builder.select(shared.less(fell, zero), builder.fsub(old, rank), fell)
+        builder.store(rank, ranked.place(args[6]), align=LINE)
+        builder.store(builder.fmul(rank, shared.spread(args[15])), sent.place(args[8]), align=LINE)
         for place, amount in (
-            (args[7], change), (builder.add(args[7], one), builder.fmul(rank, ranked.spread(args[10]))),
+            (args[13], change), (builder.add(args[13], one), builder.fmul(rank, shared.spread(args[16]))),
         ):  # fmt: skip
             builder.store(builder.fadd(summed_up.load(place), amount), summed_up.place(place), align=LINE)
         return context.get_dummy_value()
 
     whole, real = types.int64, types.float64
-    return types.void(ranks, whole, following, jumps, whole, going, totals, whole, real, real, real), generate
+    return types.void(
+        neighbours, weights, whole, whole, shares, ranks, whole, following, whole, jumps, whole, going, totals, whole,
+        real, real, real,
+    ), generate  # fmt: skip
 
 
 @intrinsic

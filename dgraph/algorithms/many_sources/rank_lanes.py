@@ -1,15 +1,14 @@
 """Personalised PageRank of several walks at a time: a lane of two cache lines for each walk.
 
-An iteration reads each in-edge once for ``LANES`` walks, whose shares are two cache lines of the neighbour, by tiles of
-neighbours (``rank_tiles.py``). A walk restarts at a vertex, or at several by their shares. A lane whose change is below
-the tolerance keeps its ranks while others go on, so it has those of a run by itself. Sums over vertices are added by
-chunks of them, in their order: on one number of ranks the bits do not depend on threads. :func:`ranked` has the stop
-rule of all devices; this file's :class:`HostLanes` iterate on a rank's threads, those of ``gpu/rank_lanes_cuda.py`` on
-a GPU.
+An iteration reads each in-edge once for ``LANES`` walks, whose shares are two cache lines of the neighbour. A walk
+restarts at a vertex, or at several by their shares. A lane whose change is below the tolerance keeps its ranks while
+others go on, so it has those of a run by itself. Sums over vertices are added by chunks of them, in their order: on one
+number of ranks the bits do not depend on threads. :func:`ranked` has the stop rule of all devices; this file's
+:class:`HostLanes` iterate on a rank's threads, those of ``gpu/rank_lanes_cuda.py`` on a GPU.
 
-On one rank the rows are those of its partition, by falling out-degree, and the graph keeps their layout. On several,
-each keeps the in-edges of a range of vertices, by ascending source, and gets the shares of all vertices after each
-iteration.
+On one rank vertices lie by falling out-degree, and the in-edges of each by tiles of sources, whose shares fit a cache;
+the graph keeps this layout for later calls. On several, each keeps the in-edges of a range of vertices, by ascending
+source, and gets the shares of all vertices after each iteration.
 """
 
 from __future__ import annotations
@@ -22,8 +21,7 @@ import numpy as np
 
 from dgraph._support.compiled import njit
 from dgraph.algorithms.many_sources.lanes import LANES as LANES_OF_LINE
-from dgraph.algorithms.many_sources.lanes import RANK_LINES, add_rows, cache_lines, rank_row
-from dgraph.algorithms.many_sources.rank_tiles import CHUNK, FEW_THREADS, TiledRows
+from dgraph.algorithms.many_sources.lanes import RANK_LINES, cache_lines, rank_row
 from dgraph.algorithms.pagerank import divisors
 from dgraph.algorithms.vertex_values import lids_of
 from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
@@ -38,11 +36,14 @@ from dgraph.result.columns import FieldColumn
 LANES = RANK_LINES * LANES_OF_LINE
 """Walks of a batch."""
 
-BLOCKS, SMALL_BLOCKS = 2, 32
-"""Blocks of rows a thread, where several share them, and where they read whole rows."""
+CHUNK = 32
+"""Vertices that a thread takes at a time, whose sums are added before those of others."""
+
+TILE, TILES = 14, 64
+"""log2 of the sources of a tile, whose shares take 2 MiB; most tiles, of which the last one has all further sources."""
 
 KEPT_ARCS = 1 << 27
-"""Arcs up to which a graph keeps the layout of its rows for later calls: 4 bytes an arc and 12 a visit."""
+"""Arcs up to which a graph keeps the layout of its rows for later calls: 4 bytes an arc and 24 a vertex."""
 
 TURNED = 1 << 11
 """Rows that are written as columns at a time."""
@@ -233,36 +234,46 @@ class RankLanes(HostSolver):
 
 @dataclass(frozen=True)
 class Layout:
-    """Rows of kept vertices in the order of their shares.
+    """Kept vertices in the order of their shares, with their in-edges; places are numbers in this order.
 
     Attributes:
-        places: place of each kept vertex, int64 (kept,); None: its number among them.
-        order: kept vertex of each place, int64 (kept,); None as ``places``.
-        tiled: in-edges of the vertices by place.
+        places: place of each kept vertex, int64 (kept,); None on several ranks: its number among them.
+        order: kept vertex of each place.
+        offsets: int64 (kept + 1,); ``sources``: places of shares, uint32 (arcs,).
+        weights: float64 (arcs,); None: each weighs 1.
     """
 
     places: np.ndarray | None
-    order: np.ndarray | None
-    tiled: TiledRows
+    order: np.ndarray | slice
+    offsets: np.ndarray
+    sources: np.ndarray
+    weights: np.ndarray | None
 
 
 def layout_of(ctx: Context, rows: InRows, team: Team) -> Layout:
     """Return the layout of this rank's rows; on one rank that which the graph has kept since an earlier call."""
-    whole, arcs = team.size > FEW_THREADS, (rows.offsets, rows.sources, rows.weights)
     if ctx.comm.size > 1:
-        kept, numbers = np.arange(len(rows.leaving)), np.arange(rows.n, dtype=np.uint32)
-        return Layout(None, None, TiledRows.of(team, *arcs, kept, numbers, whole))
-    local, name = ctx.local, f"rank lanes, {'whole rows' if whole else 'tiles'}"
+        return Layout(None, slice(None), rows.offsets, rows.sources, rows.weights)
+    local = ctx.local
     layouts = (local.incoming if local.directed else local.out).layouts
-    if name in layouts:
-        return layouts[name]
+    if "rank lanes" in layouts:
+        return layouts["rank lanes"]
     rising = MOST_DEGREE - np.minimum(local.out_degree, MOST_DEGREE)
-    order = np.argsort(rising.astype(np.uint16), kind="stable")
-    places = np.empty(local.n, np.int64)
+    order, places = np.argsort(rising.astype(np.uint16), kind="stable"), np.empty(local.n, np.int64)
     places[order] = np.arange(local.n)
-    layout = Layout(places, order, TiledRows.of(team, *arcs, order, places.astype(np.uint32), whole))
-    if len(rows.sources) <= KEPT_ARCS:
-        layouts[name] = layout
+    ends = np.append(0, np.cumsum(np.diff(rows.offsets)[order]))
+    bounds = np.searchsorted(ends, len(rows.sources) * np.arange(team.size + 1) // team.size)
+    bounds[-1] = local.n
+    sources = np.empty(len(rows.sources), np.uint32)
+    weights = None if rows.weights is None else np.empty(len(sources))
+    starts = np.empty((team.size, min((local.n >> TILE) + 1, TILES) + 1), np.int64)
+    team.run(
+        _lay_out, team.size, rows.offsets, rows.sources, rows.weights, order, places, bounds, ends, starts, sources,
+        weights,
+    )  # fmt: skip
+    layout = Layout(places, order, ends, sources, weights)
+    if len(sources) <= KEPT_ARCS:
+        layouts["rank lanes"] = layout
     return layout
 
 
@@ -273,14 +284,12 @@ class HostLanes(Lanes):
         self.ctx, self.rows, self.team, self.alpha = ctx, rows, team, alpha
         self.n, self.kept = rows.n, len(rows.leaving)
         self.layout = layout_of(ctx, rows, team)
-        leaving = rows.leaving if self.layout.order is None else rows.leaving[self.layout.order]
+        leaving = rows.leaving[self.layout.order]
         self.dangling = leaving == 0
         self.portions = np.zeros(self.kept)
         np.divide(1, leaving, self.portions, where=~self.dangling)
         self.ranks, self.following, self.shares = (lines(count) for count in (self.kept, self.kept, self.n))
         self.totals = lines(2 * -(-self.kept // CHUNK))
-        blocks = SMALL_BLOCKS if team.size > FEW_THREADS else BLOCKS
-        self.bounds = self.layout.tiled.blocks(blocks * team.size if team.size > 1 else 1)
         self.columns: np.ndarray | None = None
 
     def numbers(self, ids: np.ndarray) -> np.ndarray:
@@ -300,14 +309,14 @@ class HostLanes(Lanes):
 
     def iterate(self, factor: np.ndarray, going: np.ndarray, settled: bool) -> np.ndarray:
         """Iterate once, by the shares of all vertices; collective."""
-        tiled, on = self.layout.tiled, lines(1)
+        rows, on = self.layout, lines(1)
         self._gather()
         np.multiply(self.homes, factor, self.jumps)
         on[0], self.totals[:] = going, 0.0
         self.team.run(
-            _iterate, self.team.size, tiled.tiles, tiled.rows, tiled.firsts, tiled.sources, tiled.weights, tiled.ends,
-            self.bounds, self.shares, self.ranks, self.following, self.jumps, self.jump, on, self.totals, self.alpha,
-            self.portions, self.dangling, settled, np.zeros(1, np.int64),
+            _iterate, self.team.size, rows.offsets, rows.sources, rows.weights, self.shares, self.ranks,
+            self.following, self.jumps, self.jump, on, self.totals, self.alpha, self.portions, self.dangling, settled,
+            np.zeros(1, np.int64),
         )  # fmt: skip
         return np.add.reduce(self.totals.reshape(-1, 2, LANES))
 
@@ -351,36 +360,42 @@ def _turn(t: int, threads: int, rows: np.ndarray, places: np.ndarray | None, col
 
 
 @njit(**OPTIONS)
+def _lay_out(t, threads, offsets, sources, weights, order, places, bounds, ends, starts, placed, weighed):
+    """Write the arcs of the rows of a thread, in each row by tile."""
+    start, last = starts[t], starts.shape[1] - 2
+    for row in range(bounds[t], bounds[t + 1]):
+        v = order[row]
+        start[:] = 0
+        for arc in range(offsets[v], offsets[v + 1]):
+            start[min(places[sources[arc]] >> TILE, last) + 1] += 1
+        start[0] = ends[row]
+        for tile in range(last):
+            start[tile + 1] += start[tile]
+        for arc in range(offsets[v], offsets[v + 1]):
+            place = places[sources[arc]]
+            tile = min(place >> TILE, last)
+            placed[start[tile]] = place
+            if weights is not None:
+                weighed[start[tile]] = weights[arc]
+            start[tile] += 1
+
+
+@njit(**OPTIONS)
 def _iterate(
-    t, threads, tiles, rows, firsts, sources, weights, ends, bounds, shares, ranks, following, jumps, jump, going,
-    totals, alpha, share, dangling, settled, taken,
+    t, threads, offsets, sources, weights, shares, ranks, following, jumps, jump, going, totals, alpha, share, dangling,
+    settled, taken,
 ):  # fmt: skip
-    blocks, lanes = len(bounds) - 1, following.shape[1]
+    n = len(share)
     while True:
-        block = fetch_add(taken, 0, 1)
-        if block >= blocks:
+        chunk = fetch_add(taken, 0, 1)
+        begin = chunk * CHUNK
+        if begin >= n:
             return
-        begin, end = bounds[block], bounds[block + 1]
-        for v in range(begin, end):
-            for lane in range(lanes):
-                following[v, lane] = 0.0
-        for tile in range(len(tiles) - 1):
-            visit, stop = tiles[tile], tiles[tile + 1]
-            high = stop
-            while visit < high:
-                middle = (visit + high) >> 1
-                if rows[middle] < begin:
-                    visit = middle + 1
-                else:
-                    high = middle
-            while visit < stop and rows[visit] < end:
-                first, last = firsts[visit], firsts[visit + 1]
-                add_rows(sources, weights, first, last, shares, following, np.int64(rows[visit]))
-                visit += 1
-        for v in range(begin, end):
-            if settled and ends[v] == ends[v + 1] and jump[v] == 0:
+        for v in range(begin, min(begin + CHUNK, n)):
+            first, last = offsets[v], offsets[v + 1]
+            if settled and first == last and jump[v] == 0:
                 continue
             rank_row(
-                ranks, np.int64(v), following, jumps, np.int64(jump[v]), going, totals, 2 * (v // CHUNK), alpha,
-                share[v], 1.0 if dangling[v] else 0.0,
+                sources, weights, first, last, shares, ranks, np.int64(v), following, np.int64(v), jumps,
+                np.int64(jump[v]), going, totals, 2 * chunk, alpha, share[v], 1.0 if dangling[v] else 0.0,
             )  # fmt: skip
