@@ -38,10 +38,9 @@ def requested(algorithm: str | Algorithm | Program, parameters: dict[str, Any], 
         if OTHER_PARAMETERS.get(name) in parameters_of:
             continue  # the refusal of the parameter says so
         if name in ("edge_attr", "weights"):
-            of_the_graph = ", given to Graph.load" if name == "weights" else ""
             raise UsageError(
-                f"{name}= is about the graph{of_the_graph}; a kept attribute of its edges is the weight by weight=, as "
-                "in dgraph.sssp(graph, 1, weight='time')"
+                f"{name}= is about the graph; a kept attribute of its edges is the weight by weight=, as in "
+                "dgraph.sssp(graph, 1, weight='time')"
             )
         if name in OF_A_GRAPH:
             raise UsageError(f"{name}= is about the graph; give it to Graph.load, or to graph.on(policy=, device=)")

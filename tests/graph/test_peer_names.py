@@ -113,9 +113,9 @@ def test_a_graph_and_a_result_as_collections(graph):
         graph["ann"]
     result = dgraph.degrees(graph)
     assert len(result) == 3
-    nothing = dgraph.Result("cc", {"vertex": np.arange(0), "labels": np.arange(0)}, world())
-    assert nothing
-    assert len(nothing) == 0
+    empty = dgraph.Result("cc", {"vertex": np.arange(0), "labels": np.arange(0)}, world())
+    assert empty
+    assert len(empty) == 0
 
 
 def test_the_keyword_weights_is_answered_with_weight(graph):

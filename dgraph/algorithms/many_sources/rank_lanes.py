@@ -31,6 +31,7 @@ from dgraph.backend.row_solver import RowSize
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import boundary
 from dgraph.graph.halo.collected_arcs import offsets_of
+from dgraph.graph.local import LocalGraph
 from dgraph.result.columns import FieldColumn
 
 LANES = RANK_LINES * LANES_OF_LINE
@@ -82,9 +83,10 @@ class InRows:
     """In-edges of the vertices that this rank keeps.
 
     Attributes:
-        offsets: int64 (kept + 1,); ``sources``: uint32 (arcs,), numbers of vertices.
+        offsets: int64 (kept + 1,); ``sources``: uint32 (arcs,), rows of shares.
         weights: of the edges; None: each weighs 1.
         leaving: sum of the weights of the out-edges of each kept vertex; 0: it is dangling.
+        places: row of each of this rank's vertices among the kept ones, int64 (kept,).
         first: number of the first kept vertex; ``n``: vertices of the whole graph.
         numbers: returns the numbers of original ids.
         to_masters: returns values of kept vertices by this rank's masters; collective.
@@ -94,6 +96,7 @@ class InRows:
     sources: np.ndarray
     weights: np.ndarray | None
     leaving: np.ndarray
+    places: np.ndarray
     first: int
     n: int
     numbers: Callable[[np.ndarray], np.ndarray]
@@ -109,7 +112,7 @@ class Ranked:
     changes: list[float] = field(default_factory=list)
 
 
-def in_rows(ctx: Context) -> InRows:
+def in_rows(ctx: Context, team: Team) -> InRows:
     """Return this rank's in-edges; collective.
 
     Raises:
@@ -120,11 +123,9 @@ def in_rows(ctx: Context) -> InRows:
     ctx.weighted |= reads
     leaving = divisors(ctx, "double") if reads else local.out_degree[: local.masters].astype(np.float64)
     if comm.size == 1:
-        into = local.incoming if local.directed else local.out
-        return InRows(
-            into.offsets, into.neighbours, into.weights, leaving, 0, local.n, lambda ids: lids_of(local, ids),
-            np.ascontiguousarray,
-        )  # fmt: skip
+        places, order, offsets, sources, weights = _layout(local, team)
+        numbers = lambda ids: places[lids_of(local, ids)]  # noqa: E731
+        return InRows(offsets, sources, weights, leaving[order], places, 0, local.n, numbers, np.ascontiguousarray)
     rows = ctx.rows("own", "id", weights=reads, simple=False)
     width = np.ones(len(rows.targets)) if rows.costs is None else rows.costs
     kept, first = rows.stop - rows.first, rows.first
@@ -138,7 +139,30 @@ def in_rows(ctx: Context) -> InRows:
         order = np.lexsort((width, source, target))
         offsets, sources = offsets_of(target[order] - first, kept), source[order]
         weights = width[order] if reads else None
-    return InRows(offsets, sources, weights, leaving, first, rows.n, rows.numbers, rows.to_masters)
+    return InRows(offsets, sources, weights, leaving, np.arange(kept), first, rows.n, rows.numbers, rows.to_masters)
+
+
+def _layout(local: LocalGraph, team: Team) -> tuple:
+    """Return the places of vertices by falling out-degree, their order, and by place the offsets, sources and weights.
+
+    The graph keeps them for later calls.
+    """
+    into = local.incoming if local.directed else local.out
+    if "rank lanes" in into.layouts:
+        return into.layouts["rank lanes"]
+    rising = MOST_DEGREE - np.minimum(local.out_degree, MOST_DEGREE)
+    order, places = np.argsort(rising.astype(np.uint16), kind="stable"), np.empty(local.n, np.int64)
+    places[order] = np.arange(local.n)
+    offsets = np.append(0, np.cumsum(np.diff(into.offsets)[order]))
+    bounds = np.searchsorted(offsets, into.arcs * np.arange(team.size + 1) // team.size)
+    sources, weights = np.empty(into.arcs, np.uint32), None if into.weights is None else np.empty(into.arcs)
+    starts = np.empty((team.size, min((local.n >> TILE) + 1, TILES) + 1), np.int64)
+    rows = into.offsets, into.neighbours, into.weights
+    team.run(_lay_out, team.size, *rows, order, places, bounds, offsets, starts, sources, weights)
+    layout = places, order, offsets, sources, weights
+    if into.arcs <= KEPT_ARCS:
+        into.layouts["rank lanes"] = layout
+    return layout
 
 
 class Lanes(ABC):
@@ -227,54 +251,9 @@ class RankLanes(HostSolver):
             DataError: weights that no walk can follow, as of pagerank.
         """
         with ctx.record("prepare"):
-            lanes = HostLanes(ctx, in_rows(ctx), self.team, alpha)
+            lanes = HostLanes(ctx, in_rows(ctx, self.team), self.team, alpha)
         with ctx.record("compute"):
             return ranked(ctx, lanes, restarts, alpha, tol, max_iter)
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Kept vertices in the order of their shares, with their in-edges; places are numbers in this order.
-
-    Attributes:
-        places: place of each kept vertex, int64 (kept,); None on several ranks: its number among them.
-        order: kept vertex of each place.
-        offsets: int64 (kept + 1,); ``sources``: places of shares, uint32 (arcs,).
-        weights: float64 (arcs,); None: each weighs 1.
-    """
-
-    places: np.ndarray | None
-    order: np.ndarray | slice
-    offsets: np.ndarray
-    sources: np.ndarray
-    weights: np.ndarray | None
-
-
-def layout_of(ctx: Context, rows: InRows, team: Team) -> Layout:
-    """Return the layout of this rank's rows; on one rank that which the graph has kept since an earlier call."""
-    if ctx.comm.size > 1:
-        return Layout(None, slice(None), rows.offsets, rows.sources, rows.weights)
-    local = ctx.local
-    layouts = (local.incoming if local.directed else local.out).layouts
-    if "rank lanes" in layouts:
-        return layouts["rank lanes"]
-    rising = MOST_DEGREE - np.minimum(local.out_degree, MOST_DEGREE)
-    order, places = np.argsort(rising.astype(np.uint16), kind="stable"), np.empty(local.n, np.int64)
-    places[order] = np.arange(local.n)
-    ends = np.append(0, np.cumsum(np.diff(rows.offsets)[order]))
-    bounds = np.searchsorted(ends, len(rows.sources) * np.arange(team.size + 1) // team.size)
-    bounds[-1] = local.n
-    sources = np.empty(len(rows.sources), np.uint32)
-    weights = None if rows.weights is None else np.empty(len(sources))
-    starts = np.empty((team.size, min((local.n >> TILE) + 1, TILES) + 1), np.int64)
-    team.run(
-        _lay_out, team.size, rows.offsets, rows.sources, rows.weights, order, places, bounds, ends, starts, sources,
-        weights,
-    )  # fmt: skip
-    layout = Layout(places, order, ends, sources, weights)
-    if len(sources) <= KEPT_ARCS:
-        layouts["rank lanes"] = layout
-    return layout
 
 
 class HostLanes(Lanes):
@@ -283,19 +262,16 @@ class HostLanes(Lanes):
     def __init__(self, ctx: Context, rows: InRows, team: Team, alpha: float):
         self.ctx, self.rows, self.team, self.alpha = ctx, rows, team, alpha
         self.n, self.kept = rows.n, len(rows.leaving)
-        self.layout = layout_of(ctx, rows, team)
-        leaving = rows.leaving[self.layout.order]
-        self.dangling = leaving == 0
+        self.dangling = rows.leaving == 0
         self.portions = np.zeros(self.kept)
-        np.divide(1, leaving, self.portions, where=~self.dangling)
+        np.divide(1, rows.leaving, self.portions, where=~self.dangling)
         self.ranks, self.following, self.shares = (lines(count) for count in (self.kept, self.kept, self.n))
         self.totals = lines(2 * -(-self.kept // CHUNK))
         self.columns: np.ndarray | None = None
 
     def numbers(self, ids: np.ndarray) -> np.ndarray:
         """Return the places of original ids among the kept vertices."""
-        numbers = self.rows.numbers(ids) - self.rows.first
-        return numbers if self.layout.places is None else self.layout.places[numbers]
+        return self.rows.numbers(ids) - self.rows.first
 
     def begin(self, vertices: np.ndarray, homes: np.ndarray) -> int:
         """Set all ranks to 1/n."""
@@ -309,7 +285,7 @@ class HostLanes(Lanes):
 
     def iterate(self, factor: np.ndarray, going: np.ndarray, settled: bool) -> np.ndarray:
         """Iterate once, by the shares of all vertices; collective."""
-        rows, on = self.layout, lines(1)
+        rows, on = self.rows, lines(1)
         self._gather()
         np.multiply(self.homes, factor, self.jumps)
         on[0], self.totals[:] = going, 0.0
@@ -331,7 +307,7 @@ class HostLanes(Lanes):
         """Return the ranks of a lane by this rank's masters, in memory of the shares, which no iteration follows."""
         if self.columns is None:
             self.columns = self.following.reshape(LANES, self.kept)
-            self.team.run(_turn, self.team.size, self.ranks, self.layout.places, self.columns)
+            self.team.run(_turn, self.team.size, self.ranks, self.rows.places, self.columns)
         return self.rows.to_masters(self.columns[lane])
 
 
@@ -351,12 +327,12 @@ def _spread(t: int, threads: int, even: float, column: np.ndarray, ranks: np.nda
     ranks[part], shares[part] = even, column[part, None]
 
 
-def _turn(t: int, threads: int, rows: np.ndarray, places: np.ndarray | None, columns: np.ndarray) -> None:
+def _turn(t: int, threads: int, rows: np.ndarray, places: np.ndarray, columns: np.ndarray) -> None:
     """Write rows of lanes, at their places, as columns, some that fit the cache at a time."""
     part = _part(t, threads, len(rows))
     for first in range(part.start, part.stop, TURNED):
         some = slice(first, min(first + TURNED, part.stop))
-        columns[:, some] = rows[some if places is None else places[some]].T
+        columns[:, some] = rows[places[some]].T
 
 
 @njit(**OPTIONS)

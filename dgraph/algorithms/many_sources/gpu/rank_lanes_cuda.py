@@ -15,6 +15,7 @@ from dgraph.algorithms.many_sources.gpu.source_rows import Kernels
 from dgraph.algorithms.many_sources.rank_lanes import LANES, InRows, Lanes, Ranked, RankLanes, Restarts, in_rows, ranked
 from dgraph.algorithms.pagerank import divisors
 from dgraph.algorithms.vertex_values import lids_of
+from dgraph.backend.cpu.threads.team import team_of
 from dgraph.backend.cuda.codegen.expressions import TYPES
 from dgraph.backend.cuda.codegen.own_kernels import own_text
 from dgraph.backend.cuda.device_graph import row_marks
@@ -110,7 +111,7 @@ class SharedRankLanes(RowSolver):
         device = self.backend.device
         with ctx.record("prepare"):
             device.use()
-            rows = in_rows(ctx)
+            rows = in_rows(ctx, team_of(max(self.backend.host_threads, 1)))
             kept, edges = len(rows.leaving), len(rows.sources)
             bytes_ = need(rows.n, kept, edges) + 20 * edges + 16 * kept + further_bytes(restarts, kept)
             lacks = ctx.total(bytes_ > device.free(bytes_))
