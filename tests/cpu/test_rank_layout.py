@@ -24,7 +24,7 @@ def test_ranks_of_a_graph_of_several_tiles():
         graph.on(device=dgraph.Cpu(threads=1)), sources=sources, tol=0.0, max_iter=9
     )
     sums = matrix.sum(axis=1)
-    steps = (scipy.sparse.diags_array(np.divide(1, sums, where=sums > 0, out=np.zeros(n))) @ matrix).T.tocsr()
+    steps = (scipy.sparse.diags_array(1 / np.where(sums > 0, sums, np.inf)) @ matrix).T.tocsr()
     for source in sources:
         ranks, jump = np.full(n, 1 / n), np.arange(n) == source
         for _ in range(9):
