@@ -98,9 +98,8 @@ class Result(ResultTables):
         if name != "report" or "_report" not in self.__dict__:
             if (own := descriptor_of(self, name)) is not None:
                 return own.__get__(self, type(self))
-            column = FORMER_COLUMNS.get(name, name)
-            there = column in self.__dict__.get("columns", ())
-            mend = f"; read columns[{column!r}]" if there else hint(name, "result")
+            column, there = FORMER_COLUMNS.get(name, name), self.__dict__.get("columns", ())
+            mend = f"; read columns[{column!r}]" if column in there else hint(name, "result")
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{mend}")
         with _reading:
             if "report" not in self.__dict__:

@@ -43,9 +43,6 @@ CHUNK = 32
 TILE, TILES = 14, 64
 """log2 of the sources of a tile, whose shares take 2 MiB; most tiles, of which the last one has all further sources."""
 
-KEPT_ARCS = 1 << 27
-"""Arcs up to which a graph keeps the layout of its rows for later calls: 4 bytes an arc and 24 a vertex."""
-
 TURNED = 1 << 11
 """Rows that are written as columns at a time."""
 
@@ -159,9 +156,7 @@ def _layout(local: LocalGraph, team: Team) -> tuple:
     starts = np.empty((team.size, min((local.n >> TILE) + 1, TILES) + 1), np.int64)
     rows = into.offsets, into.neighbours, into.weights
     team.run(_lay_out, team.size, *rows, order, places, bounds, offsets, starts, sources, weights)
-    layout = places, order, offsets, sources, weights
-    if into.arcs <= KEPT_ARCS:
-        into.layouts["rank lanes"] = layout
+    into.layouts["rank lanes"] = layout = places, order, offsets, sources, weights
     return layout
 
 
