@@ -14,7 +14,7 @@ from benchmarks.measured_graphs import ENDS, MIDDLE, SMALL, SOURCES, STEPS, Meas
 QUICK = (
     "degrees", "weighted degrees", "hits", "pagerank, personalised", "neighbour degree", "reciprocity", "core numbers",
     "k-core", "ego graph", "bridges", "articulation points", "topological order", "nearest of 16 sources",
-    "Jaccard of pairs", "Adamic-Adar of pairs", "bfs", "bfs to a target", "path of a pair", "distance of a pair",
+    "Jaccard of pairs", "Adamic-Adar of pairs", "bfs", "path of a pair", "distance of a pair",
 )  # fmt: skip
 """Rows of NetworkX that take less than a minute on ``MIDDLE``."""
 
@@ -154,7 +154,6 @@ def igraph(drawn: Measured) -> dict[str, Task]:
         "random walks": lambda: [plain.random_walk(vertex, STEPS) for vertex in range(n)],
         "betweenness of subsets": lambda: plain.betweenness(sources=sources, targets=ends),
         "bfs": lambda: hops(plain.distances(source)[0]),
-        "bfs to a target": lambda: len(plain.get_shortest_path(source, target)) - 1,
         "distance of a pair": lambda: plain.distances(source, target)[0][0],
         "path of a pair": lambda: len(plain.get_shortest_path(source, target)) - 1,
     }
@@ -227,7 +226,6 @@ def networkx(drawn: Measured) -> dict[str, Task]:
         "Adamic-Adar of pairs": lambda: of_pairs(nx.adamic_adar_index),
         "betweenness of subsets": lambda: by_vertex(nx.betweenness_centrality_subset(plain, sources, ends)),
         "bfs": lambda: by_vertex(nx.single_source_shortest_path_length(plain, source)),
-        "bfs to a target": lambda: len(nx.shortest_path(plain, source, target)) - 1,
         "distance of a pair": lambda: nx.shortest_path_length(plain, source, target),
         "path of a pair": lambda: len(nx.shortest_path(plain, source, target)) - 1,
     }

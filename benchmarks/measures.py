@@ -2,7 +2,8 @@
 
 Every library has its graph before the clock starts and calls alternate. Answers are compared, but for those that differ
 by convention. Rows are written when they are measured; a run of the same commit goes on after the last one. What a peer
-lacks it has no cell for: no peer has top similarities of all vertices, overlap, or trusses at this size.
+lacks it has no cell for: no peer has top similarities of all vertices, overlap, or trusses at this size. bfs to a
+target gives all vertices that are no farther; igraph and NetworkX give one path, in the row of that name.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 import dgraph
 from benchmarks import measure_peers, peers, record
 from benchmarks.measured_graphs import ENDS, SOURCES, STEPS, Measured, Task, arcs_of
+from dgraph.errors import unknown
 from dgraph.networkx_backend import from_networkx
 
 GRAPHS = ("rmat:16", "rmat:18")
@@ -35,6 +37,8 @@ def measure(graphs: list[str], rows: list[str] | None, scale: int | None, repeat
         drawn = Measured.load(int(graph.removeprefix("rmat:")))
         sides = {"dgraph": ours(drawn)} | measure_peers.sides(drawn)
         for name in rows or list(sides["dgraph"]):
+            if name not in sides["dgraph"]:
+                raise unknown("row", name, sides["dgraph"])
             if (graph, name) in done:
                 continue
             calls = {library: tasks[name] for library, tasks in sides.items() if name in tasks}

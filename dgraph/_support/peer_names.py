@@ -6,7 +6,9 @@ and the names that they stand for, of attributes of a graph or module, and of a 
 
 import json
 from functools import cache
+from inspect import getattr_static
 from pathlib import Path
+from typing import Any
 
 from dgraph._support.function_names import ALIASES, FUNCTIONS
 from dgraph.errors import other_method
@@ -35,3 +37,13 @@ def hint(name: str, kind: str = "graph") -> str:
         elif other := other_method(name):
             return f"; {other}"
     return "" if here is None else f"; there is {here}"
+
+
+def descriptor_of(owner: object, name: str) -> Any:
+    """Return the property ``name`` of an object's class, None if there is none.
+
+    ``__getattr__`` reads it again: Python calls it, too, where a property raised ``AttributeError``, whose message is
+    lost by then.
+    """
+    attribute = getattr_static(type(owner), name, None)
+    return attribute if hasattr(type(attribute), "__get__") else None

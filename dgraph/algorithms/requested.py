@@ -37,9 +37,9 @@ def requested(algorithm: str | Algorithm | Program, parameters: dict[str, Any], 
     for name in parameters.keys() - parameters_of:
         if OTHER_PARAMETERS.get(name) in parameters_of:
             continue  # the refusal of the parameter says so
-        if name == "edge_attr":
+        if name in ("edge_attr", "weights"):
             raise UsageError(
-                "edge_attr= is about the graph; a kept attribute of its edges is the weight by weight=, as in "
+                f"{name}= is about the graph; a kept attribute of its edges is the weight by weight=, as in "
                 "dgraph.sssp(graph, 1, weight='time')"
             )
         if name in OF_A_GRAPH:

@@ -294,6 +294,8 @@ def parse_rounds(text: str) -> dict[str, Any]:
             if not value.isdecimal():
                 raise UsageError(f"rounds {text!r}: limit={value} is not a number; give limit=N with N of 0 or more")
             keywords["across_limit"] = int(value)
+        elif word.lower().endswith(".csv"):
+            raise UsageError(f"--rounds {word}: a table of the rounds is written by --rounds-table {word}")
         elif word != "auto":
             raise unknown("word of --rounds", word, ROUNDS)
     return keywords

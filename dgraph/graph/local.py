@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -50,6 +50,11 @@ class Csr:
     def hints(self) -> np.ndarray:
         """Neighbour in each row where the pulls of CPU threads look first, uint32 (rows,); they write it, too."""
         return np.zeros(len(self.offsets) - 1, np.uint32)
+
+    @cached_property
+    def layouts(self) -> dict[str, Any]:
+        """Layouts of these rows that solvers keep for later calls, by the solver's name."""
+        return {}
 
     @property
     def weight_type(self) -> np.dtype | None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from dgraph._support.arguments import choice, flag, integer, root_rank
 from dgraph._support.arguments import path as path_of
-from dgraph._support.peer_names import hint
+from dgraph._support.peer_names import descriptor_of, hint
 from dgraph._support.threads import copied
 from dgraph.comm import Comm, collective
 from dgraph.errors import FORMER_COLUMNS, UsageError
@@ -96,9 +96,10 @@ class Result(ResultTables):
     def __getattr__(self, name: str) -> Any:
         """Make the report, the only attribute that may be missing."""
         if name != "report" or "_report" not in self.__dict__:
-            column = FORMER_COLUMNS.get(name, name)
-            there = column in self.__dict__.get("columns", ())
-            mend = f"; read columns[{column!r}]" if there else hint(name, "result")
+            if (own := descriptor_of(self, name)) is not None:
+                return own.__get__(self, type(self))
+            column, there = FORMER_COLUMNS.get(name, name), self.__dict__.get("columns", ())
+            mend = f"; read columns[{column!r}]" if column in there else hint(name, "result")
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{mend}")
         with _reading:
             if "report" not in self.__dict__:
@@ -106,6 +107,12 @@ class Result(ResultTables):
         return self.__dict__["report"]
 
     __iter__ = None
+
+    def __len__(self) -> int:
+        return self.count_rows()
+
+    def __bool__(self) -> bool:
+        return True  # also without rows
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.columns[name]

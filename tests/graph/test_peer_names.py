@@ -104,3 +104,49 @@ def test_sizes_members_and_neighbours(directed):
 def test_pairs_have_two_columns():
     with pytest.raises(UsageError, match=r"src without dst has shape \(1, 3\)"):
         dgraph.Graph.from_edges([(0, 1, 5)])
+
+
+def test_a_graph_and_a_result_as_collections(graph):
+    assert list(graph) == ["ann", "bob", "cat"]
+    assert list(dgraph.Graph.from_edges([7, 9], [9, 12], sparse_ids=True)) == [7, 9, 12]
+    with pytest.raises(TypeError, match=r"no items; there is graph\.neighbors\(vertex\)"):
+        graph["ann"]
+    result = dgraph.degrees(graph)
+    assert len(result) == 3
+    empty = dgraph.Result("cc", {"vertex": np.arange(0), "labels": np.arange(0)}, world())
+    assert empty
+    assert len(empty) == 0
+
+
+def test_the_keyword_weights_is_answered_with_weight(graph):
+    for name in ("sssp", "pagerank"):
+        with pytest.raises(UsageError, match=r"weights= is about the graph.*by weight=, as in dgraph\.sssp"):
+            dgraph.run(name, graph, weights="amount")
+
+
+@pytest.mark.mpi
+def test_a_graph_of_several_ranks_is_true_and_not_iterated():
+    graph = dgraph.Graph.from_edges([0, 1], [1, 2])
+    assert graph
+    if world().size == 1:
+        assert list(graph) == [0, 1, 2]
+    else:
+        with pytest.raises(UsageError, match=r"graph\.vertices\(\)"):
+            list(graph)
+
+
+class _Broken(dgraph.Graph):
+    """A graph of whose properties one is wrong."""
+
+    @property
+    def area(self):
+        return self.block.no_such_table
+
+
+def test_an_error_in_a_property_keeps_its_message(graph, monkeypatch):
+    broken = _Broken.from_edges([0], [1])
+    with pytest.raises(AttributeError, match="'EdgeBlock' object has no attribute 'no_such_table'"):
+        broken.area  # noqa: B018
+    monkeypatch.setattr(dgraph.Result, "area", property(lambda result: result.summary.no_such), raising=False)
+    with pytest.raises(AttributeError, match="'dict' object has no attribute 'no_such'"):
+        dgraph.degrees(graph).area  # noqa: B018

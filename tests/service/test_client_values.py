@@ -8,7 +8,9 @@ import pytest
 from children import ROOT
 
 import dgraph
+from dgraph.algorithms import ALGORITHMS
 from dgraph.errors import DataError, UsageError
+from dgraph.service.client.remote_result import OF_EDGES
 
 BAD_NUMBERS = (float("inf"), float("-inf"), float("nan"), np.float64("inf"), 10**400)
 
@@ -139,7 +141,29 @@ def test_a_graph_of_a_service_has_sizes_and_paths_and_names_what_a_local_one_has
     path = rome.shortest_path(1, 900)
     assert path == dgraph.Graph.load(ROOT / "tests/data/rome99.gr").shortest_path(1, 900)
     for name, words in (
-        ("filter_edges", "a local Graph has it"), ("nodes", r"graph\.vertices\(\)"), ("no_such", "'no_such'$")
+        ("filter_edges", "a local Graph has it"), ("nodes", r"graph\.vertices\(\), where graph is a local one"),
+        ("edges", r"graph\.to_pandas\(\), where graph is a local one"), ("vcount", r"there is graph\.n$"),
+        ("no_such", "'no_such'$"),
     ):  # fmt: skip
         with pytest.raises(AttributeError, match=words):
             getattr(rome, name)
+    assert rome
+    with pytest.raises(TypeError, match="no items"):
+        rome[1]
+
+
+def test_edges_of_a_result_of_a_service_are_answered_with_where_they_are(client):
+    table = pyarrow.table({"source": [0, 1, 2], "target": [1, 2, 0]})
+    graph = client.put("ring", table, directed=False)
+    result = dgraph.ktruss(graph)
+    with pytest.raises(UsageError, match=r"no edges; dgraph\.ktruss\(graph\)"):
+        result.edges.values  # noqa: B018
+    assert dgraph.cc(graph).edges is None
+    assert result.gather()["truss"].tolist() == [3, 3, 3]
+    graph.drop()
+
+
+def test_algorithms_with_values_of_edges():
+    triangle = dgraph.Graph.from_edges([0, 1, 2], [1, 2, 0], directed=False)
+    free = {name for name, kind in ALGORITHMS.items() if not kind.needs_source} - {"multi_source_pagerank"}
+    assert {name for name in free if dgraph.run(name, triangle).edges is not None} == set(OF_EDGES)

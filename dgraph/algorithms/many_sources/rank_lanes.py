@@ -6,8 +6,9 @@ others go on, so it has those of a run by itself. Sums over vertices are added b
 number of ranks the bits do not depend on threads. :func:`ranked` has the stop rule of all devices; this file's
 :class:`HostLanes` iterate on a rank's threads, those of ``gpu/rank_lanes_cuda.py`` on a GPU.
 
-On one rank the rows are those of its partition. On several, each keeps the in-edges of a range of vertices, by
-ascending source, and gets the shares of all vertices after each iteration.
+On one rank vertices lie by falling out-degree, and the in-edges of each by tiles of sources, whose shares fit a cache;
+the graph keeps this layout for later calls. On several, each keeps the in-edges of a range of vertices, by ascending
+source, and gets the shares of all vertices after each iteration.
 """
 
 from __future__ import annotations
@@ -30,13 +31,17 @@ from dgraph.backend.row_solver import RowSize
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import boundary
 from dgraph.graph.halo.collected_arcs import offsets_of
+from dgraph.graph.local import LocalGraph
 from dgraph.result.columns import FieldColumn
 
 LANES = RANK_LINES * LANES_OF_LINE
 """Walks of a batch."""
 
-CHUNK = 512
+CHUNK = 32
 """Vertices that a thread takes at a time, whose sums are added before those of others."""
+
+TILE, TILES = 14, 64
+"""log2 of the sources of a tile, whose shares take 2 MiB; most tiles, of which the last one has all further sources."""
 
 TURNED = 1 << 11
 """Rows that are written as columns at a time."""
@@ -78,7 +83,7 @@ class InRows:
         offsets: int64 (kept + 1,); ``sources``: uint32 (arcs,), rows of shares.
         weights: of the edges; None: each weighs 1.
         leaving: sum of the weights of the out-edges of each kept vertex; 0: it is dangling.
-        places: rows of the shares of kept vertices, int64 (kept,).
+        places: row of each of this rank's vertices among the kept ones, int64 (kept,).
         first: number of the first kept vertex; ``n``: vertices of the whole graph.
         numbers: returns the numbers of original ids.
         to_masters: returns values of kept vertices by this rank's masters; collective.
@@ -105,7 +110,7 @@ class Ranked:
 
 
 def in_rows(ctx: Context, team: Team) -> InRows:
-    """Return this rank's in-edges, made on the threads of ``team``; collective.
+    """Return this rank's in-edges; collective.
 
     Raises:
         DataError: as :func:`divisors`.
@@ -115,17 +120,9 @@ def in_rows(ctx: Context, team: Team) -> InRows:
     ctx.weighted |= reads
     leaving = divisors(ctx, "double") if reads else local.out_degree[: local.masters].astype(np.float64)
     if comm.size == 1:
-        into = local.incoming if local.directed else local.out
-        weights = None if into.weights is None else into.weights.astype(np.float64)
-        places = np.empty(local.n, np.uint32)
-        rising = MOST_DEGREE - np.minimum(local.out_degree, MOST_DEGREE)
-        places[np.argsort(rising.astype(np.uint16), kind="stable")] = np.arange(local.n)
-        sources = np.empty(len(into.neighbours), np.uint32)
-        team.run(_take, team.size, places, into.neighbours, sources)
-        return InRows(
-            into.offsets, sources, weights, leaving, places.astype(np.int64), 0, local.n,
-            lambda ids: lids_of(local, ids), np.ascontiguousarray,
-        )  # fmt: skip
+        places, order, offsets, sources, weights = _layout(local, team)
+        numbers = lambda ids: places[lids_of(local, ids)]  # noqa: E731
+        return InRows(offsets, sources, weights, leaving[order], places, 0, local.n, numbers, np.ascontiguousarray)
     rows = ctx.rows("own", "id", weights=reads, simple=False)
     width = np.ones(len(rows.targets)) if rows.costs is None else rows.costs
     kept, first = rows.stop - rows.first, rows.first
@@ -140,6 +137,27 @@ def in_rows(ctx: Context, team: Team) -> InRows:
         offsets, sources = offsets_of(target[order] - first, kept), source[order]
         weights = width[order] if reads else None
     return InRows(offsets, sources, weights, leaving, np.arange(kept), first, rows.n, rows.numbers, rows.to_masters)
+
+
+def _layout(local: LocalGraph, team: Team) -> tuple:
+    """Return the places of vertices by falling out-degree, their order, and by place the offsets, sources and weights.
+
+    The graph keeps them for later calls.
+    """
+    into = local.incoming if local.directed else local.out
+    if "rank lanes" in into.layouts:
+        return into.layouts["rank lanes"]
+    rising = MOST_DEGREE - np.minimum(local.out_degree, MOST_DEGREE)
+    order, places = np.argsort(rising.astype(np.uint16), kind="stable"), np.empty(local.n, np.int64)
+    places[order] = np.arange(local.n)
+    offsets = np.append(0, np.cumsum(np.diff(into.offsets)[order]))
+    bounds = np.searchsorted(offsets, into.arcs * np.arange(team.size + 1) // team.size)
+    sources, weights = np.empty(into.arcs, np.uint32), None if into.weights is None else np.empty(into.arcs)
+    starts = np.empty((team.size, min((local.n >> TILE) + 1, TILES) + 1), np.int64)
+    rows = into.offsets, into.neighbours, into.weights
+    team.run(_lay_out, team.size, *rows, order, places, bounds, offsets, starts, sources, weights)
+    into.layouts["rank lanes"] = layout = places, order, offsets, sources, weights
+    return layout
 
 
 class Lanes(ABC):
@@ -215,11 +233,11 @@ class RankLanes(HostSolver):
 
     @staticmethod
     def bytes(size: RowSize) -> int:
-        """Return the bytes of lanes and of rows while they are sent: 64 an arc; 200 a vertex, 136 a kept one.
+        """Return the bytes of lanes and of rows while they are laid out: 64 an arc; 200 a vertex, 296 a kept one.
 
         A kept vertex at which a walk restarts takes 256 more, which are not counted.
         """
-        return 200 * size.n + 136 * size.masters + 64 * size.arcs
+        return 200 * size.n + 296 * size.masters + 64 * size.arcs
 
     def solve(self, ctx: Context, restarts: Restarts, alpha: float, tol: float, max_iter: int) -> Ranked:
         """Rank the vertices for each walk; collective.
@@ -254,9 +272,8 @@ class HostLanes(Lanes):
         """Set all ranks to 1/n."""
         if self.columns is not None:
             self.columns, self.following = None, lines(self.kept)
-        even, shares = 1 / max(self.n, 1), np.empty(self.kept)
-        shares[self.rows.places] = even * self.portions
-        self.team.run(_spread, self.team.size, even, shares, self.ranks, self.following)
+        even = 1 / max(self.n, 1)
+        self.team.run(_spread, self.team.size, even, even * self.portions, self.ranks, self.following)
         self.homes, self.jumps, self.jump = homes, lines(len(homes)), np.zeros(self.kept, np.uint32)
         self.jump[vertices] = np.arange(1, len(homes))
         return int(self.dangling.sum())
@@ -269,8 +286,8 @@ class HostLanes(Lanes):
         on[0], self.totals[:] = going, 0.0
         self.team.run(
             _iterate, self.team.size, rows.offsets, rows.sources, rows.weights, self.shares, self.ranks,
-            self.following, self.jumps, self.jump, on, self.totals, self.alpha, self.portions, rows.places,
-            self.dangling, settled, np.zeros(1, np.int64),
+            self.following, self.jumps, self.jump, on, self.totals, self.alpha, self.portions, self.dangling, settled,
+            np.zeros(1, np.int64),
         )  # fmt: skip
         return np.add.reduce(self.totals.reshape(-1, 2, LANES))
 
@@ -285,7 +302,7 @@ class HostLanes(Lanes):
         """Return the ranks of a lane by this rank's masters, in memory of the shares, which no iteration follows."""
         if self.columns is None:
             self.columns = self.following.reshape(LANES, self.kept)
-            self.team.run(_turn, self.team.size, self.ranks, self.columns)
+            self.team.run(_turn, self.team.size, self.ranks, self.rows.places, self.columns)
         return self.rows.to_masters(self.columns[lane])
 
 
@@ -299,30 +316,45 @@ def _part(t: int, threads: int, count: int) -> slice:
     return slice(count * t // threads, count * (t + 1) // threads)
 
 
-def _take(t: int, threads: int, values: np.ndarray, places: np.ndarray, into: np.ndarray) -> None:
-    """Write values at some places; NumPy lets the other threads run meanwhile."""
-    part = _part(t, threads, len(into))
-    np.take(values, places[part], 0, into[part], "clip")
-
-
 def _spread(t: int, threads: int, even: float, column: np.ndarray, ranks: np.ndarray, shares: np.ndarray) -> None:
     """Write ``even`` to the rows of ``ranks``, and those of a column to the rows of ``shares``."""
     part = _part(t, threads, len(ranks))
     ranks[part], shares[part] = even, column[part, None]
 
 
-def _turn(t: int, threads: int, rows: np.ndarray, columns: np.ndarray) -> None:
-    """Write rows of lanes as columns, some that fit the cache at a time."""
+def _turn(t: int, threads: int, rows: np.ndarray, places: np.ndarray, columns: np.ndarray) -> None:
+    """Write rows of lanes, at their places, as columns, some that fit the cache at a time."""
     part = _part(t, threads, len(rows))
     for first in range(part.start, part.stop, TURNED):
         some = slice(first, min(first + TURNED, part.stop))
-        columns[:, some] = rows[some].T
+        columns[:, some] = rows[places[some]].T
+
+
+@njit(**OPTIONS)
+def _lay_out(t, threads, offsets, sources, weights, order, places, bounds, ends, starts, placed, weighed):
+    """Write the arcs of the rows of a thread, in each row by tile."""
+    start, last = starts[t], starts.shape[1] - 2
+    for row in range(bounds[t], bounds[t + 1]):
+        v = order[row]
+        start[:] = 0
+        for arc in range(offsets[v], offsets[v + 1]):
+            start[min(places[sources[arc]] >> TILE, last) + 1] += 1
+        start[0] = ends[row]
+        for tile in range(last):
+            start[tile + 1] += start[tile]
+        for arc in range(offsets[v], offsets[v + 1]):
+            place = places[sources[arc]]
+            tile = min(place >> TILE, last)
+            placed[start[tile]] = place
+            if weights is not None:
+                weighed[start[tile]] = weights[arc]
+            start[tile] += 1
 
 
 @njit(**OPTIONS)
 def _iterate(
-    t, threads, offsets, sources, weights, shares, ranks, following, jumps, jump, going, totals, alpha, share, places,
-    dangling, settled, taken,
+    t, threads, offsets, sources, weights, shares, ranks, following, jumps, jump, going, totals, alpha, share, dangling,
+    settled, taken,
 ):  # fmt: skip
     n = len(share)
     while True:
@@ -335,6 +367,6 @@ def _iterate(
             if settled and first == last and jump[v] == 0:
                 continue
             rank_row(
-                sources, weights, first, last, shares, ranks, np.int64(v), following, places[v], jumps,
+                sources, weights, first, last, shares, ranks, np.int64(v), following, np.int64(v), jumps,
                 np.int64(jump[v]), going, totals, 2 * chunk, alpha, share[v], 1.0 if dangling[v] else 0.0,
             )  # fmt: skip

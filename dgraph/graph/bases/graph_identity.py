@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dgraph._support.peer_names import hint
+from dgraph._support.peer_names import descriptor_of, hint
 from dgraph.comm import Comm, collective
 from dgraph.graph.bases.shared_attribute import SharedAttribute
 from dgraph.graph.block import EdgeBlock, GraphFacts, LoadFacts
@@ -36,6 +36,8 @@ class GraphIdentity(metaclass=_Named):
     if not TYPE_CHECKING:  # a checker knows the attributes
 
         def __getattr__(self, name: str) -> Any:
+            if (own := descriptor_of(self, name)) is not None:
+                return own.__get__(self, type(self))
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint(name)}")
 
     @property
@@ -65,6 +67,15 @@ class GraphIdentity(metaclass=_Named):
 
     def __len__(self) -> int:
         return self.n
+
+    def __bool__(self) -> bool:
+        return True  # also without vertices
+
+    def __getitem__(self, key: object) -> Any:
+        raise TypeError(
+            f"{type(self).__name__!r} object has no items; there is graph.neighbors(vertex), and graph.columns[name] "
+            "for a column of the vertices"
+        )
 
     def number_of_nodes(self) -> int:
         """Return :attr:`n`, as in NetworkX and cuGraph."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import sys
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -122,6 +122,11 @@ class GraphValues(GraphIdentity):
 
     def __contains__(self, vertex: int | str) -> bool:
         return bool(self.has([vertex])[0])
+
+    def __iter__(self) -> Iterator[int | str]:
+        if self.comm.size > 1:
+            raise UsageError("a rank of several has some of the vertices; graph.vertices() returns those of its rows")
+        return iter(self.vertices().tolist())
 
     @collective
     def to_arrow(self, root: int | None = 0) -> Any:

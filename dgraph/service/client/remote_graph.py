@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import warnings
 from collections.abc import Mapping
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dgraph._support.callers import users_frame
-from dgraph._support.peer_names import hint
+from dgraph._support.peer_names import descriptor_of, hint
 from dgraph.errors import ConvergenceWarning, OutputError, UsageError
 from dgraph.service.client.http_link import Link, place
 from dgraph.service.client.remote_job import RemoteJob
@@ -27,6 +28,9 @@ CHANGE_S = 60
 
 HERE = ("checkpoint", "record", "previous")
 """Settings of a run that belong to the processes that run it."""
+
+LOCAL = "as Graph.load(…) makes it"
+"""End of a message about an attribute that graphs in this process have."""
 
 
 class RemoteGraph:
@@ -255,14 +259,27 @@ class RemoteGraph:
     def __len__(self) -> int:
         return self.n
 
+    def __bool__(self) -> bool:
+        return True  # also while its size is not known
+
+    __iter__ = None
+
+    def __getitem__(self, key: object) -> Any:
+        raise TypeError("'RemoteGraph' object has no items; there is result.value(vertex) of what a call returns")
+
     if not TYPE_CHECKING:  # a checker knows the attributes
 
         def __getattr__(self, name: str) -> Any:
             from dgraph.graph.handle import Graph  # not at the top: a client needs no graphs
 
-            local = name in dir(Graph) and not name.startswith("_")
-            mend = "; a local Graph has it, and what it makes can be sent: service.put(name, table)" if local else ""
-            raise AttributeError(f"'RemoteGraph' object has no attribute {name!r}{mend or hint(name)}")
+            if (own := descriptor_of(self, name)) is not None:
+                return own.__get__(self, type(self))
+            mend = hint(name)
+            if name in dir(Graph) and not name.startswith("_"):
+                mend = "; a local Graph has it, and what it makes can be sent: service.put(name, table)"
+            elif (method := re.search(r"graph\.(\w+)", mend)) and not hasattr(type(self), method[1]):
+                mend += f", where graph is a local one, {LOCAL}"
+            raise AttributeError(f"'RemoteGraph' object has no attribute {name!r}{mend}")
 
     def _figure(self, name: str) -> Any:
         facts = self.facts

@@ -11,6 +11,7 @@ import numpy as np
 from dgraph._support.extras import extra
 from dgraph.algorithms import ALGORITHMS
 from dgraph.comm import SerialComm
+from dgraph.errors import UsageError
 from dgraph.graph.names import Names, decode_names
 from dgraph.result.columns import UNREACHED, Columns
 from dgraph.result.named_columns import NamedColumns
@@ -36,6 +37,27 @@ class FetchedColumns(Columns):
         if callable(column):
             self[name] = column()
         return dict.__getitem__(self, name)
+
+
+OF_EDGES = ("edge_bc", "ktruss", "similarity")
+"""Algorithms whose results have values of edges or pairs."""
+
+
+class UnsentEdges:
+    """Stands for the values of edges of a run at a service, which sends rows of vertices."""
+
+    alone = False
+
+    def __init__(self, algorithm: str):
+        self._algorithm = algorithm
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise UsageError(
+            f"a service sends rows of vertices and no edges; dgraph.{self._algorithm}(graph) of a graph that "
+            "Graph.load made has result.edges"
+        )
 
 
 class RemoteRows:
@@ -130,6 +152,8 @@ class RemoteResult(Result):
             converged=converged is None or converged, limit=record.get("limit"), rounds=record.get("rounds") or 0,
             job=job, _rows=RemoteRows(link, job, vertices),
         )  # fmt: skip
+        if self.algorithm in OF_EDGES:
+            vars(self).update(edges=UnsentEdges(self.algorithm))
 
     @cached_property
     def report(self) -> dict:
