@@ -36,6 +36,8 @@ class Partition:
             of its community's mass then and of ``drift``, float64 (n,); -inf: it must be evaluated.
         crossed: weight that its neighbours have moved towards other communities since then, int64 (n,).
         outflow: mass that left each community in this round, int64 (n,).
+        margins: of a vertex that is to move, by how much the gain exceeds that of staying, float64 (n,).
+        inflow: mass that is to enter each community in this sub-round, less that to leave it, int64 (n,).
         drift: sum of the largest outflow of each round before, and the largest one of this round, float64 (2,).
     """
 
@@ -47,6 +49,7 @@ class Partition:
         _add_xor(labels, self.sole)
         self.slack, self.crossed = np.full(n, -np.inf), np.zeros(n, np.int64)
         self.outflow, self.drift = np.zeros(n, np.int64), np.zeros(2)
+        self.margins, self.inflow = np.empty(n), np.zeros(n, np.int64)
 
     @property
     def totals(self) -> tuple[np.ndarray, ...]:
@@ -168,7 +171,7 @@ def is_better(exact, best, label, chosen, own):
 
 
 @njit(**INLINE)
-def best_move(v, scale, price, most, rows, totals, bounds, sums, touched, salt, group, groups):
+def best_move(v, scale, price, most, rows, totals, bounds, margins, sums, touched, salt, group, groups):
     """Return the label that v should have, ``ALONE`` for any empty one, and set its bounds.
 
     ``sums`` is 0 again afterwards.
@@ -181,6 +184,7 @@ def best_move(v, scale, price, most, rows, totals, bounds, sums, touched, salt, 
         rows: arrays of the level.
         totals: arrays of the partition.
         bounds: arrays of the partition.
+        margins: gets by how much the gain of the move exceeds that of staying, if v moves, float64 (n,).
         sums: of this thread.
         touched: labels, of this thread.
         salt: seed of the round.
@@ -194,7 +198,8 @@ def best_move(v, scale, price, most, rows, totals, bounds, sums, touched, salt, 
     touched_labels = gather(v, offsets, targets, weights, labels, sums, touched)
     own = labels[v]
     cost, chosen, kept = price * mass[v], own, mass_of[own]
-    best, rival = gain(scale, sums[own], cost, kept - mass[v]), gain(0, 0, 0, 0)
+    staying = gain(scale, sums[own], cost, kept - mass[v])
+    best, rival = staying, gain(0, 0, 0, 0)
     for k in range(touched_labels):
         c = touched[k]
         exact = gain(scale, sums[c], cost, mass_of[c])
@@ -219,6 +224,7 @@ def best_move(v, scale, price, most, rows, totals, bounds, sums, touched, salt, 
     first, second, price_then = as_float(best), as_float(rival), float(cost) * (float(kept) + drift[0])
     slack[v] = first - second + price_then - ROUNDING * (abs(first) + second + price_then)
     crossed[v] = 0
+    margins[v] = max(first, 0.0) - as_float(staying)
     if sizes[own] == 1 or best[0] >= 0:
         return chosen
     slack[v] = -np.inf

@@ -26,6 +26,9 @@ SHARE = 30
 FEW = 1_000
 """Vertices that gain, up to which the polish moves them one by one."""
 
+FREE = 2
+"""Searches of the polish whose moves are not balanced."""
+
 LARGEST_SALT = (1 << 62) - 1
 
 
@@ -138,11 +141,17 @@ class SearchSteps:
         """Move single vertices until none gains; return the number of vertices that have moved.
 
         Vertices that gain move in rounds while these gain and more than :data:`FEW` vertices do, and then one by one.
+        Where many gain little, by the masses of two communities, all of them would move to and fro: after :data:`FREE`
+        searches rounds are balanced.
         """
-        engine, before, rounds = self.engine, self.engine.copy(partition.labels), True
+        engine, before, rounds, searches = self.engine, self.engine.copy(partition.labels), True, 0
         while count := (gaining := engine.gaining(partition))[1]:
+            searches += 1
             rounds = rounds and count > FEW
-            rounds = rounds and engine.move(partition, self._salt, lambda active: True, 0, SHARE, gaining[0]) > 0
-            if not rounds:
+            if rounds:
+                balanced = searches > FREE
+                gained = engine.move(partition, self._salt, lambda active: True, 0, SHARE, gaining[0], balanced)
+                rounds = not balanced or gained > 0
+            else:
                 engine.sweep(partition, gaining[0])
         return engine.changes(before, partition.labels)
