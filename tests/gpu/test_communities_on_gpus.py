@@ -62,7 +62,7 @@ def test_a_search_starts_from_communities_with_isolated_vertices(options):
 def test_vertices_move_one_by_one_where_rounds_gain_nothing(name, weights, monkeypatch):
     for engine in (host_engine.HostEngine, gpu_engine.GpuEngine):
 
-        def move(self, partition, salts, go_on, least=0, share=0, active=None, of_engine=engine.move):
+        def move(self, partition, salts, go_on, least=0, share=0, active=None, balanced=False, of_engine=engine.move):
             return of_engine(self, partition, salts, go_on, least, share) if active is None else 0
 
         monkeypatch.setattr(engine, "move", move)
@@ -109,7 +109,7 @@ def test_a_launch_of_few_rounds_gives_the_same_labels(most, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "mutant", [None, ("if (piece == (u32)env.chosen[env.labels[v]]) return;", "return;")], ids=["", "return"]
+    "mutant", [None, ("if (piece == chosen) return;", "return;")], ids=["", "return"]
 )
 def test_pieces_of_random_communities(mutant, monkeypatch):
     searches, backend = [], emulated.backend()
