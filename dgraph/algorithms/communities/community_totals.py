@@ -58,8 +58,8 @@ class Partition:
 
     @property
     def bounds(self) -> tuple[np.ndarray, ...]:
-        """Arrays by which kernels know vertices that gain by no move."""
-        return self.slack, self.crossed, self.outflow, self.drift
+        """Arrays by which kernels know vertices that gain by no move, and how many may move at once."""
+        return self.slack, self.crossed, self.outflow, self.drift, self.margins, self.inflow
 
     def end_round(self) -> None:
         """Begin another round of outflows."""
@@ -101,7 +101,7 @@ def stays(v, scale, price, mass, labels, mass_of, bounds):
     A gain changes with the weights to two communities and with their masses. The mass of v's own community is exact,
     others have lost at most the drift.
     """
-    slack, crossed, _, drift = bounds
+    slack, crossed, _, drift, _, _ = bounds
     if slack[v] == -np.inf:
         return False
     weight, cost = float(scale) * float(crossed[v]), float(price) * float(mass[v])
@@ -122,7 +122,7 @@ def cross(u, own, old, new, weight, crossed, alone):
 def apply_move(v, old, new, mass, counts, totals, bounds):
     """Move the totals of v from one community to another."""
     _, mass_of, sizes, counts_of, sole = totals
-    _, _, outflow, drift = bounds
+    outflow, drift = bounds[2], bounds[3]
     outflow[old] += mass[v]
     drift[1] = max(drift[1], float(outflow[old]))
     mass_of[old] -= mass[v]
@@ -171,7 +171,7 @@ def is_better(exact, best, label, chosen, own):
 
 
 @njit(**INLINE)
-def best_move(v, scale, price, most, rows, totals, bounds, margins, sums, touched, salt, group, groups):
+def best_move(v, scale, price, most, rows, totals, bounds, sums, touched, salt, group, groups):
     """Return the label that v should have, ``ALONE`` for any empty one, and set its bounds.
 
     ``sums`` is 0 again afterwards.
@@ -184,7 +184,6 @@ def best_move(v, scale, price, most, rows, totals, bounds, margins, sums, touche
         rows: arrays of the level.
         totals: arrays of the partition.
         bounds: arrays of the partition.
-        margins: gets by how much the gain of the move exceeds that of staying, if v moves, float64 (n,).
         sums: of this thread.
         touched: labels, of this thread.
         salt: seed of the round.
@@ -194,7 +193,7 @@ def best_move(v, scale, price, most, rows, totals, bounds, margins, sums, touche
     """
     offsets, targets, weights, mass, counts = rows
     labels, mass_of, sizes, counts_of, sole = totals
-    slack, crossed, _, drift = bounds
+    slack, crossed, _, drift, margins, _ = bounds
     touched_labels = gather(v, offsets, targets, weights, labels, sums, touched)
     own = labels[v]
     cost, chosen, kept = price * mass[v], own, mass_of[own]

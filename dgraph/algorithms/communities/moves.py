@@ -49,7 +49,8 @@ def move(
         least: gain of a round with which the moves end.
         share: they also end with a round that gains at most 1/share of all of these rounds; 0: they do not.
         active: 1 for vertices that look first, uint8 (n,); changed.
-        balanced: of vertices that move between two communities at once, only as many do as still gain; see :func:`_balance`.
+        balanced: of vertices that would move between two communities at once, only as many do as still gain; see
+            :func:`_balance`.
         team: threads.
     """
     level, labels = partition.level, partition.labels
@@ -69,8 +70,8 @@ def move(
         team.run(
             _round, threads, np.zeros(16, np.int64), np.zeros(3 * GROUPS, np.int64), starts,
             np.zeros((threads, GROUPS), np.int64), order, units.scale,
-            units.price, most, level.rows, partition.totals, partition.bounds, partition.margins, partition.inflow, proposed, active, salt,
-            groups, balanced, sums, touched, inner, squares,
+            units.price, most, level.rows, partition.totals, partition.bounds, proposed, active, salt, groups, balanced,
+            sums, touched, inner, squares,
         )  # fmt: skip
         partition.end_round()
         masses = (int(squares[2]) << 64) + (int(squares[1]) << 32) + int(squares[0])
@@ -89,8 +90,8 @@ def move(
 @plain_first
 @njit(**OPTIONS)
 def _round(
-    t, threads, gate, taken, starts, places, order, scale, price, most, rows, totals, bounds, margins, inflow, proposed, active,
-    salt, groups, balanced, all_sums, all_touched, inner, squares,
+    t, threads, gate, taken, starts, places, order, scale, price, most, rows, totals, bounds, proposed, active, salt,
+    groups, balanced, all_sums, all_touched, inner, squares,
 ):  # fmt: skip
     """Run the sub-rounds of a round: choose; take labels and move totals, on thread 0; activate neighbours.
 
@@ -100,7 +101,7 @@ def _round(
     """
     offsets, targets, weights, mass, counts = rows
     labels, mass_of, counts_of = totals[0], totals[1], totals[3]
-    slack, crossed = bounds[0], bounds[1]
+    slack, crossed, _, _, margins, inflow = bounds
     change = 0
     by_group(t, threads, gate, active, salt, groups, starts, places, order)
     for group in range(groups):
@@ -117,8 +118,7 @@ def _round(
                 active[v] = 0
                 if not stays(v, scale, price, mass, labels, mass_of, bounds):
                     new = proposed[v] = best_move(
-                        v, scale, price, most, rows, totals, bounds, margins, all_sums[t], all_touched[t], salt, group,
-                        groups,
+                        v, scale, price, most, rows, totals, bounds, all_sums[t], all_touched[t], salt, group, groups
                     )  # fmt: skip
                     if balanced and new != labels[v]:
                         add_into(inflow, new, mass[v], threads == 1)

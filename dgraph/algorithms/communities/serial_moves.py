@@ -20,7 +20,7 @@ def gaining(partition: Partition, units: Units, most: int, team: Team) -> np.nda
     flags, sums, touched = np.zeros(n, np.uint8), np.zeros((threads, n), np.int64), np.empty((threads, n + 1), np.int32)
     team.run(
         _find, threads, np.zeros(1, np.int64), units.scale, units.price, most, level.rows, partition.totals,
-        partition.bounds, partition.margins, flags, sums, touched,
+        partition.bounds, flags, sums, touched,
     )  # fmt: skip
     return flags
 
@@ -29,13 +29,13 @@ def sweep(partition: Partition, units: Units, most: int, vertices: np.ndarray) -
     """Move vertices in turn, int32 ascending; the first gains, and so the quality rises."""
     level = partition.level
     sums, touched = np.zeros(level.n, np.int64), np.empty(level.n + 1, np.int32)
-    _sweep(vertices, units.scale, units.price, most, level.rows, partition.totals, partition.bounds, partition.margins, sums, touched)
+    _sweep(vertices, units.scale, units.price, most, level.rows, partition.totals, partition.bounds, sums, touched)
     partition.end_round()
 
 
 @plain_first
 @njit(**OPTIONS)
-def _find(t, threads, taken, scale, price, most, rows, totals, bounds, margins, flags, all_sums, all_touched):
+def _find(t, threads, taken, scale, price, most, rows, totals, bounds, flags, all_sums, all_touched):
     """Flag vertices that gain by a move."""
     n, mass, labels, mass_of = len(flags), rows[3], totals[0], totals[1]
     while True:
@@ -45,7 +45,7 @@ def _find(t, threads, taken, scale, price, most, rows, totals, bounds, margins, 
         for v in range(first, min(first + CHUNK, n)):
             if stays(v, scale, price, mass, labels, mass_of, bounds):
                 continue
-            best = best_move(v, scale, price, most, rows, totals, bounds, margins, all_sums[t], all_touched[t], 0, -1, 1)
+            best = best_move(v, scale, price, most, rows, totals, bounds, all_sums[t], all_touched[t], 0, -1, 1)
             if best != labels[v]:
                 flags[v] = 1
                 bounds[0][v] = -np.inf
@@ -53,10 +53,10 @@ def _find(t, threads, taken, scale, price, most, rows, totals, bounds, margins, 
 
 @plain_first
 @njit(**OPTIONS)
-def _sweep(vertices, scale, price, most, rows, totals, bounds, margins, sums, touched):
+def _sweep(vertices, scale, price, most, rows, totals, bounds, sums, touched):
     labels, sizes = totals[0], totals[2]
     for v in vertices:
-        new = best_move(v, scale, price, most, rows, totals, bounds, margins, sums, touched, 0, -1, 1)
+        new = best_move(v, scale, price, most, rows, totals, bounds, sums, touched, 0, -1, 1)
         if new == ALONE:
             new = np.int32(empty_label(v, sizes))
         if new != labels[v]:
