@@ -9,6 +9,7 @@ from dgraph.algorithms.communities.exact_gains import as_float, exceeds, gain
 from dgraph.algorithms.communities.graph_level import GraphLevel, sums_by
 from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, add_into, barrier, mixed
 from dgraph.backend.cpu.threads.plain_kernels import plain_first
+from dgraph.backend.cpu.threads.team import Team
 
 GROUPS, FEW_GROUPS, SPARSE = 16, 4, 8
 """Sub-rounds of a round, and of one in which at most one of ``SPARSE`` vertices is active: few are neighbours."""
@@ -238,12 +239,18 @@ def group_of(v, salt, groups):
     return mixed(np.int64(v), salt) & (groups - 1)
 
 
-@njit(**INLINE)
-def by_group(t, threads, gate, wanted, salt, groups, starts, places, order):
-    """List the wanted vertices by sub-round, ascending, and the start of each; on all threads.
+def by_group(
+    wanted: np.ndarray, salt: int, groups: int, starts: np.ndarray, order: np.ndarray, threads: int, team: Team
+) -> None:  # fmt: skip
+    """List the wanted vertices by sub-round, ascending, in ``order``, and the start of each in ``starts``."""
+    gate, places = np.zeros(16, np.int64), np.zeros((threads, groups), np.int64)
+    team.run(_by_group, threads, gate, wanted, salt, groups, starts, places, order)
 
-    ``places`` of a thread, zeros: numbers of its vertices, and then their places, by sub-round.
-    """
+
+@plain_first
+@njit(**OPTIONS)
+def _by_group(t, threads, gate, wanted, salt, groups, starts, places, order):
+    """List the vertices of this thread. ``places``: numbers of its vertices, and then their places, by sub-round."""
     n, mine = len(wanted), places[t]
     first, last = n * t // threads, n * (t + 1) // threads
     for v in range(first, last):
@@ -265,4 +272,3 @@ def by_group(t, threads, gate, wanted, salt, groups, starts, places, order):
             group = group_of(v, salt, groups)
             order[mine[group]] = v
             mine[group] += 1
-    barrier(gate, threads)

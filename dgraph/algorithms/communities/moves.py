@@ -66,10 +66,10 @@ def move(
             break
         groups = FEW_GROUPS if count * SPARSE <= n else GROUPS
         threads = level.round_threads(count, team)
+        by_group(active, salt, groups, starts, order, threads, team)
         inner, squares = np.zeros((threads, 8), np.int64), np.zeros(3, np.int64)
         team.run(
-            _round, threads, np.zeros(16, np.int64), np.zeros(3 * GROUPS, np.int64), starts,
-            np.zeros((threads, GROUPS), np.int64), order, units.scale,
+            _round, threads, np.zeros(16, np.int64), np.zeros(3 * GROUPS, np.int64), starts, order, units.scale,
             units.price, most, level.rows, partition.totals, partition.bounds, proposed, active, salt, groups, balanced,
             sums, touched, inner, squares,
         )  # fmt: skip
@@ -90,8 +90,8 @@ def move(
 @plain_first
 @njit(**OPTIONS)
 def _round(
-    t, threads, gate, taken, starts, places, order, scale, price, most, rows, totals, bounds, proposed, active, salt,
-    groups, balanced, all_sums, all_touched, inner, squares,
+    t, threads, gate, taken, starts, order, scale, price, most, rows, totals, bounds, proposed, active, salt, groups,
+    balanced, all_sums, all_touched, inner, squares,
 ):  # fmt: skip
     """Run the sub-rounds of a round: choose; take labels and move totals, on thread 0; activate neighbours.
 
@@ -103,7 +103,6 @@ def _round(
     labels, mass_of, counts_of = totals[0], totals[1], totals[3]
     slack, crossed, _, _, margins, inflow = bounds
     change = 0
-    by_group(t, threads, gate, active, salt, groups, starts, places, order)
     for group in range(groups):
         low, high = starts[group], starts[group + 1]
         if low == high:
