@@ -157,18 +157,20 @@ template <class F> DEVICE void walk_packed(const Lists& lists, int group, const 
     }
 }
 
-// Of vertices that move between two communities at once, let only as many move as still gain; ``_balance`` in ``moves.py``. By
-// threads of all blocks; ends with a grid barrier.
+// Vertices of a list that move, by whole warps: ``f(true for a lane whose vertex moves, it, its community, the next one)``.
+template <class F> DEVICE void walk_movers(const Lists& lists, int group, const F& f) {
+    const u64 end = lists.start[group * CLASSES + CLASSES];
+    for (u64 i = lists.start[group * CLASSES] + thread_rank(); i - lane_id() < end; i += threads()) {
+        const u32 v = i < end ? FRESH(env.listed + i) : 0;
+        const u32 old = i < end ? FRESH(env.labels + v) : NONE, taken = i < end ? FRESH(env.proposed + v) : NONE;
+        if (ballot(old != taken)) f(old != taken, v, old, taken);
+    }
+}
+
+// Of vertices that would move between two communities at once, let only as many move as still gain; ``_balance`` in ``moves.py``.
+// By all blocks; ends with a grid barrier.
 DEVICE void balance(const Lists& lists, int group, i64 salt, u32& due) {
-    const u64 begin = lists.start[group * CLASSES], end = lists.start[group * CLASSES + CLASSES];
-    const auto movers = [&](const auto& f) { // by whole warps: ``f(true for a vertex that moves, it, its community, the next)``
-        for (u64 i = begin + thread_rank(); i - lane_id() < end; i += threads()) {
-            const u32 v = i < end ? FRESH(env.listed + i) : 0;
-            const u32 old = i < end ? env.labels[v] : NONE, taken = i < end ? FRESH(env.proposed + v) : NONE;
-            if (ballot(old != taken)) f(old != taken, v, old, taken);
-        }
-    };
-    movers([&](bool moves, u32 v, u32 old, u32 taken) {
+    walk_movers(lists, group, [&](bool moves, u32 v, u32 old, u32 taken) {
         for (int leave = 0; leave < 2; leave++) {
             const u32 community = leave ? old : taken, same = alike(moves ? community : NONE), lanes = moves ? same : 0;
             const u64 mass = sum_over(moves ? (u64)env.mass[v] : 0, lanes);
@@ -176,7 +178,7 @@ DEVICE void balance(const Lists& lists, int group, i64 salt, u32& due) {
         }
     });
     grid_barrier(env.gate, due);
-    movers([&](bool moves, u32 v, u32 old, u32 taken) {
+    walk_movers(lists, group, [&](bool moves, u32 v, u32 old, u32 taken) {
         if (!moves) return;
         const i64 mass = env.mass[v], others = FRESH(env.inflow + taken) - FRESH(env.inflow + old) - 2 * mass;
         const double draw = (double)(mixed((i64)v, salt + 1) & (DRAWS_OF_MOVES - 1));
@@ -185,7 +187,7 @@ DEVICE void balance(const Lists& lists, int group, i64 salt, u32& due) {
         if (!goes) env.active[v] = ACTIVE;
     });
     grid_barrier(env.gate, due);
-    movers([&](bool moves, u32 v, u32 old, u32 taken) {
+    walk_movers(lists, group, [&](bool moves, u32 v, u32 old, u32 taken) {
         if (!moves) return;
         env.inflow[old] = env.inflow[taken] = 0;
         if (!(FRESH(env.active + v) & MOVING)) env.proposed[v] = old;
