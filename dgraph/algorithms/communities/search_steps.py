@@ -20,8 +20,8 @@ SEEDS = 1 << 20
 LEAST_GAIN = 100_000
 """A level ends with the first round that gains at most 1/LEAST_GAIN of the quality's scale."""
 
-SHARE = 30
-"""It also ends with one that gains at most 1/SHARE of what its rounds have gained."""
+SHARE, FOLLOWED = 30, 10
+"""It also ends with one that gains at most 1/SHARE of what its rounds gained, 1/FOLLOWED if another search follows."""
 
 FEW = 1_000
 """Vertices that gain, up to which the polish moves them one by one."""
@@ -63,8 +63,8 @@ class SearchSteps:
         """
         number, gained = 0, 1
         while number != self.settings.iterations and self.finished and gained > 0:
-            labels, gained = self._levels(labels)
             number += 1
+            labels, gained = self._levels(labels, SHARE if number == self.settings.iterations else FOLLOWED)
         return self._polished(labels)
 
     def parts(self, labels: Any) -> Iterator[Any]:
@@ -89,7 +89,7 @@ class SearchSteps:
         boundary(ctx, f"the run was cancelled after round {ctx.rounds}; its answer is incomplete", ctx.rounds, active)
         return True
 
-    def _levels(self, labels: Any) -> tuple[Any, int]:
+    def _levels(self, labels: Any, share: int) -> tuple[Any, int]:
         """Move and contract until no level shrinks; return labels of level 0, and what was gained; collective."""
         engine, level, refines = self.engine, self.level, self.settings.theta is not None
         least = engine.units.scale * engine.units.whole // LEAST_GAIN
@@ -97,7 +97,7 @@ class SearchSteps:
         self.levels, gained = 0, 0
         while True:
             partition = engine.partition(level, labels)
-            gain = engine.move(partition, self._salt, self._go_on, least, SHARE)
+            gain = engine.move(partition, self._salt, self._go_on, least, share)
             gained, labels = gained + gain, partition.labels
             self.levels += 1
             if below and not gain and not refines:
