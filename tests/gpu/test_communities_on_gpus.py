@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import dgraph
-from dgraph.algorithms.communities import gpu_engine, host_engine
+from dgraph.algorithms.communities import gpu_engine, host_engine, search_steps
 from dgraph.algorithms.communities.search_steps import SearchSteps
 from dgraph.comm import SerialComm
 from dgraph.errors import ConvergenceWarning, OutOfMemory
@@ -62,7 +62,7 @@ def test_a_search_starts_from_communities_with_isolated_vertices(options):
 def test_vertices_move_one_by_one_where_rounds_gain_nothing(name, weights, monkeypatch):
     for engine in (host_engine.HostEngine, gpu_engine.GpuEngine):
 
-        def move(self, partition, salts, go_on, least=0, share=0, active=None, of_engine=engine.move):
+        def move(self, partition, salts, go_on, least=0, share=0, active=None, balanced=False, of_engine=engine.move):
             return of_engine(self, partition, salts, go_on, least, share) if active is None else 0
 
         monkeypatch.setattr(engine, "move", move)
@@ -108,9 +108,7 @@ def test_a_launch_of_few_rounds_gives_the_same_labels(most, monkeypatch):
     assert check("leiden", graph_of()).rounds > 3
 
 
-@pytest.mark.parametrize(
-    "mutant", [None, ("if (piece == (u32)env.chosen[env.labels[v]]) return;", "return;")], ids=["", "return"]
-)
+@pytest.mark.parametrize("mutant", [None, ("if (piece == chosen) return;", "return;")], ids=["", "return"])
 def test_pieces_of_random_communities(mutant, monkeypatch):
     searches, backend = [], emulated.backend()
     monkeypatch.setattr(SearchSteps, "communities", lambda self, labels: searches.append(self) or (labels, 0, 0))
@@ -124,6 +122,26 @@ def test_pieces_of_random_communities(mutant, monkeypatch):
     ]
     assert N // 8 < len(np.unique(pieces[0])) < N
     assert np.array_equal(*pieces) == (mutant is None)
+
+
+@pytest.mark.parametrize(
+    "mutant",
+    [
+        None,
+        ("others <= 0 ||", "true ||"),
+        ("env.inflow[old] = env.inflow[taken] = 0;", ""),
+        ("salt + 1) & (DRAWS", "salt) & (DRAWS"),
+    ],
+    ids=["", "all", "sums", "draw"],
+)
+def test_balanced_rounds_are_those_of_a_cpu(mutant, monkeypatch):
+    monkeypatch.setattr(search_steps, "FEW", 3)
+    monkeypatch.setattr(search_steps, "FREE", 0)
+    graph, backend = dgraph.Graph.load("rmat:9,symmetric", weights="unit", device="cpu"), emulated.backend()
+    backend.device.mutants = () if mutant is None else (mutant,)
+    wanted = dgraph.run("louvain", graph, random_state=3)
+    result = dgraph.run("louvain", graph.on(device=backend), random_state=3)
+    assert np.array_equal(result.columns["community"], wanted.columns["community"]) == (mutant is None)
 
 
 def test_a_limit_of_sizes_is_served_by_the_host():

@@ -146,14 +146,16 @@ KERNEL choose_pieces(i64) {
         if (FRESH(chosen) < key) atomicMax(chosen, key);
     }
 }
-// By all arcs of vertices outside the chosen piece of their label: of two pieces that an arc unites, one is not chosen.
+// By all arcs of vertices outside the chosen piece of their label, until they are in it: of two pieces that an arc unites, one is
+// not chosen, and its end reads the arc.
 KERNEL connect_rows(i64) {
     SHARED(Room, room);
     load_lists(room);
     walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool) {
-        const u32 piece = FRESH(env.parts + v);
-        if (piece == (u32)env.chosen[env.labels[v]]) return;
+        const u32 piece = FRESH(env.parts + v), chosen = (u32)env.chosen[env.labels[v]];
+        if (piece == chosen) return;
         for (i64 e = first + lane_id(); e < last; e += 32) {
+            if (root_now_in(env.parts, v) == root_now_in(env.parts, chosen)) return;
             const u32 u = env.targets[e];
             if (env.parts[u] != piece && is_one_piece(u, v)) join_in(env.parts, u, v);
         }

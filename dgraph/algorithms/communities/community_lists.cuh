@@ -48,7 +48,8 @@ struct Env {
     weight_t* out_weights;
     i64 *lengths, *out_offsets;
     double* slack; // bounds of moves, as in ``community_totals.py``
-    i64 *crossed, *outflow;
+    i64 *crossed, *outflow; // crossed of a vertex that moves: bits of the margin of its gain
+    i64* inflow; // balanced rounds: mass that is to enter each community in this sub-round, less that to leave it
     u64* drift;
     u32 *flags, *swept; // marks of labels, and their prefix sums
     u64* chosen; // pieces: one of each label
@@ -60,7 +61,7 @@ struct Env {
     u64* actives; // active vertices of each round of a launch
     i64 n, scale, price, salt, next_salt, factor, swept_count, least_high, least_low, share;
     i64 fewest, most_rows, most_chunks, most_slots; // a launch goes on while its lists are of these sizes
-    i64 tiles; // of a chunk
+    i64 tiles, balanced; // tiles of a chunk
 };
 CONSTANT Env env;
 

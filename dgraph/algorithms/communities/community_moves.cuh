@@ -2,6 +2,7 @@
 
 #define NO_SLACK -1e300 // the vertex must be evaluated
 #define ROUNDING 1e-12
+#define DRAWS_OF_MOVES 65536
 
 DEVICE double as_double(const Score& score) { return (double)score.high * 18446744073709551616.0 + (double)score.low; }
 DEVICE double absolute_of(double x) { return x < 0 ? -x : x; }
@@ -69,7 +70,8 @@ template <bool alone> struct Moving {
         const double gained = as_double(stays), rival = other.label == NONE ? 0 : larger(as_double(other), 0.0);
         const double price = (double)cost * ((double)mass + earlier);
         const double error = ROUNDING * (absolute_of(gained) + rival + price);
-        env.slack[v] = chosen == own ? gained - rival + price - error : NO_SLACK, env.crossed[v] = 0;
+        env.slack[v] = chosen == own ? gained - rival + price - error : NO_SLACK;
+        env.crossed[v] = chosen == own || group < 0 ? 0 : (i64)bits_of(larger(as_double(best), 0.0) - gained);
     }
 };
 
@@ -155,6 +157,44 @@ template <class F> DEVICE void walk_packed(const Lists& lists, int group, const 
     }
 }
 
+// Vertices of a list that move, by whole warps: ``f(true for a lane whose vertex moves, it, its community, the next one)``.
+template <class F> DEVICE void walk_movers(const Lists& lists, int group, const F& f) {
+    const u64 end = lists.start[group * CLASSES + CLASSES];
+    for (u64 i = lists.start[group * CLASSES] + thread_rank(); i - lane_id() < end; i += threads()) {
+        const u32 v = i < end ? FRESH(env.listed + i) : 0;
+        const u32 old = i < end ? FRESH(env.labels + v) : NONE, taken = i < end ? FRESH(env.proposed + v) : NONE;
+        if (ballot(old != taken)) f(old != taken, v, old, taken);
+    }
+}
+
+// Of vertices that would move between two communities at once, let only as many move as still gain; ``_balance`` in ``moves.py``.
+// By all blocks; ends with a grid barrier.
+DEVICE void balance(const Lists& lists, int group, i64 salt, u32& due) {
+    walk_movers(lists, group, [&](bool moves, u32 v, u32 old, u32 taken) {
+        for (int leave = 0; leave < 2; leave++) {
+            const u32 community = leave ? old : taken, same = alike(moves ? community : NONE), lanes = moves ? same : 0;
+            const u64 mass = sum_over(moves ? (u64)env.mass[v] : 0, lanes);
+            if (lanes && __ffs(lanes) - 1 == (int)lane_id()) atomicAdd((u64*)env.inflow + community, leave ? 0 - mass : mass);
+        }
+    });
+    grid_barrier(env.gate, due);
+    walk_movers(lists, group, [&](bool moves, u32 v, u32 old, u32 taken) {
+        if (!moves) return;
+        const i64 mass = env.mass[v], others = FRESH(env.inflow + taken) - FRESH(env.inflow + old) - 2 * mass;
+        const double draw = (double)(mixed((i64)v, salt + 1) & (DRAWS_OF_MOVES - 1));
+        const double margin = value_of((u64)FRESH(env.crossed + v)) * DRAWS_OF_MOVES;
+        const bool goes = others <= 0 || (double)(env.price * mass) * (double)others * draw < margin;
+        if (!goes) env.active[v] = ACTIVE;
+    });
+    grid_barrier(env.gate, due);
+    walk_movers(lists, group, [&](bool moves, u32 v, u32 old, u32 taken) {
+        if (!moves) return;
+        env.inflow[old] = env.inflow[taken] = 0;
+        if (!(FRESH(env.active + v) & MOVING)) env.proposed[v] = old;
+    });
+    grid_barrier(env.gate, due);
+}
+
 // A round: list active rows; in each sub-round choose, move totals and activate neighbours, take labels. Then count the next.
 // INNER: change of the weight of arcs within communities. By all blocks; a grid barrier must follow.
 DEVICE void move_round(Room& room, i64 salt, u32& due) {
@@ -170,6 +210,7 @@ DEVICE void move_round(Room& room, i64 salt, u32& due) {
         const Moving<false> moving = moving_of<false>(room, group, false, salt);
         fold_rows(moving, room, group, due);
         grid_barrier(env.gate, due);
+        if (env.balanced) balance(room.lists, group, salt, due);
         // Weight gained within communities by an arc of a vertex that moves; its end in another community looks again.
         const auto crossed = [&](u32 u, i64 e, u32 old, u32 taken) {
             const u32 flags = FRESH(env.active + u), before = env.labels[u];

@@ -54,9 +54,9 @@ class CommunitySearch(HostSolver):
     def bytes(size: RowSize) -> int:
         """Return the bytes of the whole graph on a rank, of two levels, and of sums of its threads.
 
-        An arc takes 60 while rows are sorted, and 12 in each of three levels; a vertex 224, and 12 a thread.
+        An arc takes 60 while rows are sorted, and 12 in each of three levels; a vertex 240, and 12 a thread.
         """
-        return 96 * size.m + (224 + 12 * size.threads) * size.n + 16 * size.masters
+        return 96 * size.m + (240 + 12 * size.threads) * size.n + 16 * size.masters
 
     def solve(self, ctx: Context, settings: SearchSettings, start: np.ndarray | None, name: str) -> Communities:
         """Return communities; collective.

@@ -9,6 +9,7 @@ from dgraph.algorithms.communities.exact_gains import as_float, exceeds, gain
 from dgraph.algorithms.communities.graph_level import GraphLevel, sums_by
 from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, add_into, barrier, mixed
 from dgraph.backend.cpu.threads.plain_kernels import plain_first
+from dgraph.backend.cpu.threads.team import Team
 
 GROUPS, FEW_GROUPS, SPARSE = 16, 4, 8
 """Sub-rounds of a round, and of one in which at most one of ``SPARSE`` vertices is active: few are neighbours."""
@@ -36,6 +37,8 @@ class Partition:
             of its community's mass then and of ``drift``, float64 (n,); -inf: it must be evaluated.
         crossed: weight that its neighbours have moved towards other communities since then, int64 (n,).
         outflow: mass that left each community in this round, int64 (n,).
+        margins: of a vertex that is to move, by how much the gain exceeds that of staying, float64 (n,).
+        inflow: mass that is to enter each community in this sub-round, less that to leave it, int64 (n,).
         drift: sum of the largest outflow of each round before, and the largest one of this round, float64 (2,).
     """
 
@@ -47,6 +50,7 @@ class Partition:
         _add_xor(labels, self.sole)
         self.slack, self.crossed = np.full(n, -np.inf), np.zeros(n, np.int64)
         self.outflow, self.drift = np.zeros(n, np.int64), np.zeros(2)
+        self.margins, self.inflow = np.empty(n), np.zeros(n, np.int64)
 
     @property
     def totals(self) -> tuple[np.ndarray, ...]:
@@ -55,8 +59,8 @@ class Partition:
 
     @property
     def bounds(self) -> tuple[np.ndarray, ...]:
-        """Arrays by which kernels know vertices that gain by no move."""
-        return self.slack, self.crossed, self.outflow, self.drift
+        """Arrays by which kernels know vertices that gain by no move, and how many may move at once."""
+        return self.slack, self.crossed, self.outflow, self.drift, self.margins, self.inflow
 
     def end_round(self) -> None:
         """Begin another round of outflows."""
@@ -98,7 +102,7 @@ def stays(v, scale, price, mass, labels, mass_of, bounds):
     A gain changes with the weights to two communities and with their masses. The mass of v's own community is exact,
     others have lost at most the drift.
     """
-    slack, crossed, _, drift = bounds
+    slack, crossed, _, drift, _, _ = bounds
     if slack[v] == -np.inf:
         return False
     weight, cost = float(scale) * float(crossed[v]), float(price) * float(mass[v])
@@ -119,7 +123,7 @@ def cross(u, own, old, new, weight, crossed, alone):
 def apply_move(v, old, new, mass, counts, totals, bounds):
     """Move the totals of v from one community to another."""
     _, mass_of, sizes, counts_of, sole = totals
-    _, _, outflow, drift = bounds
+    outflow, drift = bounds[2], bounds[3]
     outflow[old] += mass[v]
     drift[1] = max(drift[1], float(outflow[old]))
     mass_of[old] -= mass[v]
@@ -190,11 +194,12 @@ def best_move(v, scale, price, most, rows, totals, bounds, sums, touched, salt, 
     """
     offsets, targets, weights, mass, counts = rows
     labels, mass_of, sizes, counts_of, sole = totals
-    slack, crossed, _, drift = bounds
+    slack, crossed, _, drift, margins, _ = bounds
     touched_labels = gather(v, offsets, targets, weights, labels, sums, touched)
     own = labels[v]
     cost, chosen, kept = price * mass[v], own, mass_of[own]
-    best, rival = gain(scale, sums[own], cost, kept - mass[v]), gain(0, 0, 0, 0)
+    staying = gain(scale, sums[own], cost, kept - mass[v])
+    best, rival = staying, gain(0, 0, 0, 0)
     for k in range(touched_labels):
         c = touched[k]
         exact = gain(scale, sums[c], cost, mass_of[c])
@@ -219,6 +224,7 @@ def best_move(v, scale, price, most, rows, totals, bounds, sums, touched, salt, 
     first, second, price_then = as_float(best), as_float(rival), float(cost) * (float(kept) + drift[0])
     slack[v] = first - second + price_then - ROUNDING * (abs(first) + second + price_then)
     crossed[v] = 0
+    margins[v] = max(first, 0.0) - as_float(staying)
     if sizes[own] == 1 or best[0] >= 0:
         return chosen
     slack[v] = -np.inf
@@ -233,12 +239,18 @@ def group_of(v, salt, groups):
     return mixed(np.int64(v), salt) & (groups - 1)
 
 
-@njit(**INLINE)
-def by_group(t, threads, gate, wanted, salt, groups, starts, places, order):
-    """List the wanted vertices by sub-round, ascending, and the start of each; on all threads.
+def by_group(
+    wanted: np.ndarray, salt: int, groups: int, starts: np.ndarray, order: np.ndarray, threads: int, team: Team
+) -> None:  # fmt: skip
+    """List the wanted vertices by sub-round, ascending, in ``order``, and the start of each in ``starts``."""
+    gate, places = np.zeros(16, np.int64), np.zeros((threads, groups), np.int64)
+    team.run(_by_group, threads, gate, wanted, salt, groups, starts, places, order)
 
-    ``places`` of a thread, zeros: numbers of its vertices, and then their places, by sub-round.
-    """
+
+@plain_first
+@njit(**OPTIONS)
+def _by_group(t, threads, gate, wanted, salt, groups, starts, places, order):
+    """List the vertices of this thread. ``places``: numbers of its vertices, and then their places, by sub-round."""
     n, mine = len(wanted), places[t]
     first, last = n * t // threads, n * (t + 1) // threads
     for v in range(first, last):
@@ -260,4 +272,3 @@ def by_group(t, threads, gate, wanted, salt, groups, starts, places, order):
             group = group_of(v, salt, groups)
             order[mine[group]] = v
             mine[group] += 1
-    barrier(gate, threads)

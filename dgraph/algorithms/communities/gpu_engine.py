@@ -54,9 +54,9 @@ MEMBERS = (
     "part_mass", "inside", "part_sizes", "draws", "tally", "next_tally", "used", "results", "listed", "chunk_row",
     "chunk_index", "chunk_table", "table", "own_sums", "best_high", "best_low", "best_label", "groups",
     "group_rows", "group_starts", "row_starts", "group_mass", "out_targets", "out_weights", "lengths", "out_offsets",
-    "slack", "crossed", "outflow", "drift", "flags", "swept", "chosen", "place", "degrees", "gate", "kept", "search",
-    "actives", "n", "scale", "price", "salt", "next_salt", "factor", "swept_count", "least_high", "least_low",
-    "share", "fewest", "most_rows", "most_chunks", "most_slots", "tiles",
+    "slack", "crossed", "outflow", "inflow", "drift", "flags", "swept", "chosen", "place", "degrees", "gate", "kept",
+    "search", "actives", "n", "scale", "price", "salt", "next_salt", "factor", "swept_count", "least_high", "least_low",
+    "share", "fewest", "most_rows", "most_chunks", "most_slots", "tiles", "balanced",
 )  # fmt: skip
 """Members of ``Env``."""
 
@@ -235,7 +235,7 @@ class GpuEngine:
 
     def move(
         self, partition: GpuPartition, salts: Callable[[], int], go_on: Callable[[int], bool], least: int = 0,
-        share: int = 0, active: Any = None,
+        share: int = 0, active: Any = None, balanced: bool = False,
     ) -> int:  # fmt: skip
         """Move vertices in rounds, of which the first has active ones, or all; see ``moves.py``.
 
@@ -245,6 +245,7 @@ class GpuEngine:
         self._clear()
         self._launch("add_quality", partition.arrays)
         start, kept = self._quality(0, self._counted()), partition.labels.copy()
+        inflow = xp.zeros(n, np.int64) if balanced else None
         words = xp.zeros(WORDS + ACTIVES + AT_ONCE, np.uint64)
         search = words[WORDS:]
         search[:2] = device.put(np.array(_limbs(start), np.uint64))
@@ -254,6 +255,7 @@ class GpuEngine:
             "proposed": xp.empty(n, np.uint32),
             "kept": kept,
             "search": search,
+            "inflow": inflow,
         }
         arrays |= {"actives": search[ACTIVES:], "tally": words}
         places = {"next_tally": words, "used": words[USED:], "results": words[RESULTS:]}
@@ -266,7 +268,7 @@ class GpuEngine:
             lists = self._listing(counts, lists, n)
             blocks, fewest, most_rows = self._grid("move_rounds", count, n)
             bounds = {"most_chunks": len(lists["chunk_row"]), "most_slots": len(self.tables["table"])}
-            bounds |= {"fewest": fewest, "most_rows": min(most_rows, n), "share": share}
+            bounds |= {"fewest": fewest, "most_rows": min(most_rows, n), "share": share, "balanced": int(balanced)}
             bounds["least_high"], bounds["least_low"] = _limbs(least)
             self._clear()
             self._launch(

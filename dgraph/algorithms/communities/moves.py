@@ -26,14 +26,17 @@ from dgraph.algorithms.communities.community_totals import (
 from dgraph.algorithms.communities.exact_gains import gain
 from dgraph.algorithms.communities.graph_level import chunk_of
 from dgraph.algorithms.communities.units import Units
-from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, barrier, fetch_add
+from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, add_into, barrier, fetch_add, mixed
 from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.cpu.threads.team import Team
+
+DRAWS = 1 << 16
+"""Values of the draw that decides whether a vertex moves beside others."""
 
 
 def move(
     partition: Partition, units: Units, most: int, salts: Callable[[], int], go_on: Callable[[int], bool], least: int,
-    share: int, active: np.ndarray, team: Team,
+    share: int, active: np.ndarray, balanced: bool, team: Team,
 ) -> int:  # fmt: skip
     """Move vertices until a round gains little; return by how much the quality rose, 0 or more.
 
@@ -46,6 +49,8 @@ def move(
         least: gain of a round with which the moves end.
         share: they also end with a round that gains at most 1/share of all of these rounds; 0: they do not.
         active: 1 for vertices that look first, uint8 (n,); changed.
+        balanced: of vertices that would move between two communities at once, only as many do as still gain; see
+            :func:`_balance`.
         team: threads.
     """
     level, labels = partition.level, partition.labels
@@ -61,12 +66,12 @@ def move(
             break
         groups = FEW_GROUPS if count * SPARSE <= n else GROUPS
         threads = level.round_threads(count, team)
+        by_group(active, salt, groups, starts, order, threads, team)
         inner, squares = np.zeros((threads, 8), np.int64), np.zeros(3, np.int64)
         team.run(
-            _round, threads, np.zeros(16, np.int64), np.zeros(3 * GROUPS, np.int64), starts,
-            np.zeros((threads, GROUPS), np.int64), order, units.scale,
-            units.price, most, level.rows, partition.totals, partition.bounds, proposed, active, salt, groups, sums,
-            touched, inner, squares,
+            _round, threads, np.zeros(16, np.int64), np.zeros(3 * GROUPS, np.int64), starts, order, units.scale,
+            units.price, most, level.rows, partition.totals, partition.bounds, proposed, active, salt, groups, balanced,
+            sums, touched, inner, squares,
         )  # fmt: skip
         partition.end_round()
         masses = (int(squares[2]) << 64) + (int(squares[1]) << 32) + int(squares[0])
@@ -85,8 +90,8 @@ def move(
 @plain_first
 @njit(**OPTIONS)
 def _round(
-    t, threads, gate, taken, starts, places, order, scale, price, most, rows, totals, bounds, proposed, active, salt,
-    groups, all_sums, all_touched, inner, squares,
+    t, threads, gate, taken, starts, order, scale, price, most, rows, totals, bounds, proposed, active, salt, groups,
+    balanced, all_sums, all_touched, inner, squares,
 ):  # fmt: skip
     """Run the sub-rounds of a round: choose; take labels and move totals, on thread 0; activate neighbours.
 
@@ -96,9 +101,8 @@ def _round(
     """
     offsets, targets, weights, mass, counts = rows
     labels, mass_of, counts_of = totals[0], totals[1], totals[3]
-    slack, crossed = bounds[0], bounds[1]
+    slack, crossed, _, _, margins, inflow = bounds
     change = 0
-    by_group(t, threads, gate, active, salt, groups, starts, places, order)
     for group in range(groups):
         low, high = starts[group], starts[group + 1]
         if low == high:
@@ -112,18 +116,23 @@ def _round(
                 v = order[k]
                 active[v] = 0
                 if not stays(v, scale, price, mass, labels, mass_of, bounds):
-                    proposed[v] = best_move(
+                    new = proposed[v] = best_move(
                         v, scale, price, most, rows, totals, bounds, all_sums[t], all_touched[t], salt, group, groups
                     )  # fmt: skip
+                    if balanced and new != labels[v]:
+                        add_into(inflow, new, mass[v], threads == 1)
+                        add_into(inflow, labels[v], -mass[v], threads == 1)
         barrier(gate, threads)
         if t == 0:
+            if balanced:
+                _balance(order[low:high], price, mass, labels, proposed, margins, inflow, salt)
             moved = low
             for k in range(low, high):
                 v = order[k]
                 old, new = labels[v], proposed[v]
                 if old == new:
                     continue
-                if counts_of[new] + counts[v] > most:
+                if (balanced and margins[v] < 0) or counts_of[new] + counts[v] > most:
                     proposed[v] = old
                     active[v] = 1
                     slack[v] = -np.inf
@@ -161,6 +170,24 @@ def _round(
             for k in range(low, high):
                 proposed[order[k]] = labels[order[k]]
     inner[t][0] = change
+
+
+@njit(**OPTIONS)
+def _balance(vertices, price, mass, labels, proposed, margins, inflow, salt):
+    """Set the margin of vertices that do not move to -1, and ``inflow`` to 0.
+
+    If all others moved, the gain of a vertex might be gone. Then it moves with the probability that leaves a gain of 0
+    where all have one gain for their mass.
+    """
+    for v in vertices:
+        old, new = labels[v], proposed[v]
+        others = inflow[new] - inflow[old] - 2 * mass[v]
+        if old != new and others > 0:
+            draw = mixed(np.int64(v), salt + 1) & (DRAWS - 1)
+            if not float(price * mass[v]) * float(others) * float(draw) < margins[v] * float(DRAWS):
+                margins[v] = -1
+    for v in vertices:
+        inflow[labels[v]] = inflow[proposed[v]] = 0
 
 
 @njit(**INLINE)

@@ -42,9 +42,10 @@ def refine(partition: Partition, units: Units, theta: float, salt: int, team: Te
     inside, change, joins = np.empty(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
     starts, order = np.zeros(GROUPS + 1, np.int64), np.empty(n, np.int32)
     factor = 0.0 if theta == 0 else inverse(theta, units)
+    by_group(np.ones(n, np.uint8), salt, GROUPS, starts, order, threads, team)
     team.run(
-        _refine, threads, np.zeros(16, np.int64), np.zeros(2 * GROUPS + 1, np.int64), starts,
-        np.zeros((threads, GROUPS), np.int64), order, np.ones(n, np.uint8), units.scale, units.price, level.rows,
+        _refine, threads, np.zeros(16, np.int64), np.zeros(2 * GROUPS + 1, np.int64), starts, order, units.scale,
+        units.price, level.rows,
         partition.labels, partition.mass, parts, parts.copy(), level.mass.copy(), sizes, inside, change, joins, salt,
         factor, noise(), np.zeros((threads, n), np.int64), np.empty((threads, n + 1), np.int32),
     )  # fmt: skip
@@ -60,7 +61,7 @@ def inverse(theta: float, units: Units) -> float:
 @plain_first
 @njit(**OPTIONS)
 def _refine(
-    t, threads, gate, taken, starts, places, order, every, scale, price, rows, labels, mass_of, parts, proposed,
+    t, threads, gate, taken, starts, order, scale, price, rows, labels, mass_of, parts, proposed,
     mass_in, sizes, inside, change, joins, salt, factor, draws, all_sums, all_touched,
 ):  # fmt: skip
     """Run all sub-rounds.
@@ -81,7 +82,7 @@ def _refine(
                 if labels[targets[i]] == labels[v]:
                     weight += weights[i]
             inside[v] = weight
-    by_group(t, threads, gate, every, salt, GROUPS, starts, places, order)
+    barrier(gate, threads)
     for group in range(GROUPS):
         low, high = starts[group], starts[group + 1]
         size = chunk_of(high - low, threads)

@@ -20,11 +20,14 @@ SEEDS = 1 << 20
 LEAST_GAIN = 100_000
 """A level ends with the first round that gains at most 1/LEAST_GAIN of the quality's scale."""
 
-SHARE = 30
-"""It also ends with one that gains at most 1/SHARE of what its rounds have gained."""
+SHARE, FOLLOWED = 30, 10
+"""It also ends with one that gains at most 1/SHARE of what its rounds gained, 1/FOLLOWED if another search follows."""
 
 FEW = 1_000
 """Vertices that gain, up to which the polish moves them one by one."""
+
+FREE = 2
+"""Searches of the polish whose moves are not balanced."""
 
 LARGEST_SALT = (1 << 62) - 1
 
@@ -60,8 +63,8 @@ class SearchSteps:
         """
         number, gained = 0, 1
         while number != self.settings.iterations and self.finished and gained > 0:
-            labels, gained = self._levels(labels)
             number += 1
+            labels, gained = self._levels(labels, SHARE if number == self.settings.iterations else FOLLOWED)
         return self._polished(labels)
 
     def parts(self, labels: Any) -> Iterator[Any]:
@@ -86,7 +89,7 @@ class SearchSteps:
         boundary(ctx, f"the run was cancelled after round {ctx.rounds}; its answer is incomplete", ctx.rounds, active)
         return True
 
-    def _levels(self, labels: Any) -> tuple[Any, int]:
+    def _levels(self, labels: Any, share: int) -> tuple[Any, int]:
         """Move and contract until no level shrinks; return labels of level 0, and what was gained; collective."""
         engine, level, refines = self.engine, self.level, self.settings.theta is not None
         least = engine.units.scale * engine.units.whole // LEAST_GAIN
@@ -94,7 +97,7 @@ class SearchSteps:
         self.levels, gained = 0, 0
         while True:
             partition = engine.partition(level, labels)
-            gain = engine.move(partition, self._salt, self._go_on, least, SHARE)
+            gain = engine.move(partition, self._salt, self._go_on, least, share)
             gained, labels = gained + gain, partition.labels
             self.levels += 1
             if below and not gain and not refines:
@@ -138,11 +141,17 @@ class SearchSteps:
         """Move single vertices until none gains; return the number of vertices that have moved.
 
         Vertices that gain move in rounds while these gain and more than :data:`FEW` vertices do, and then one by one.
+        Where many gain little, by the masses of two communities, all of them would move to and fro: after :data:`FREE`
+        searches rounds are balanced.
         """
-        engine, before, rounds = self.engine, self.engine.copy(partition.labels), True
+        engine, before, rounds, searches = self.engine, self.engine.copy(partition.labels), True, 0
         while count := (gaining := engine.gaining(partition))[1]:
+            searches += 1
             rounds = rounds and count > FEW
-            rounds = rounds and engine.move(partition, self._salt, lambda active: True, 0, SHARE, gaining[0]) > 0
-            if not rounds:
+            if rounds:
+                balanced = searches > FREE
+                gained = engine.move(partition, self._salt, lambda active: True, 0, SHARE, gaining[0], balanced)
+                rounds = not balanced or gained > 0
+            else:
                 engine.sweep(partition, gaining[0])
         return engine.changes(before, partition.labels)
