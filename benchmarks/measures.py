@@ -19,7 +19,6 @@ import numpy as np
 import dgraph
 from benchmarks import measure_peers, peers, record
 from benchmarks.measured_graphs import ENDS, SOURCES, STEPS, Measured, Task, arcs_of
-from dgraph.errors import unknown
 from dgraph.networkx_backend import from_networkx
 
 GRAPHS = ("rmat:16", "rmat:18")
@@ -38,7 +37,7 @@ def measure(graphs: list[str], rows: list[str] | None, scale: int | None, repeat
         sides = {"dgraph": ours(drawn)} | measure_peers.sides(drawn)
         for name in rows or list(sides["dgraph"]):
             if name not in sides["dgraph"]:
-                raise unknown("row", name, sides["dgraph"])
+                raise dgraph.UsageError(f"--rows {name}: rows are {', '.join(sides['dgraph'])}")
             if (graph, name) in done:
                 continue
             calls = {library: tasks[name] for library, tasks in sides.items() if name in tasks}
