@@ -39,8 +39,8 @@ def requested(algorithm: str | Algorithm | Program, parameters: dict[str, Any], 
             continue  # the refusal of the parameter says so
         if name in ("edge_attr", "weights"):
             raise UsageError(
-                f"{name}= is about the graph: Graph.load makes weights (weights=) or keeps attributes (keep=), of which "
-                "a call names one by weight=, as in dgraph.sssp(graph, 1, weight='time')"
+                f"{name}= is about the graph: Graph.load makes weights (weights=) or keeps attributes (keep=); "
+                "a call uses one of these by weight=, as in dgraph.sssp(graph, 1, weight='time')"
             )
         if name in OF_A_GRAPH:
             raise UsageError(f"{name}= is about the graph; give it to Graph.load, or to graph.on(policy=, device=)")
