@@ -5,7 +5,7 @@ import json
 import pytest
 from compile_sizes import RECORD, measured
 
-pytestmark = [pytest.mark.exhaustive, pytest.mark.starts_children]
+pytestmark = [pytest.mark.exhaustive]
 
 
 def test_nothing_compiles_a_tenth_more_than_on_record():

@@ -29,7 +29,6 @@ def check(modules, least):
     assert counts["engine ran and pass"] >= least / 2
 
 
-@pytest.mark.starts_children
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("modules", "least"), [(QUICK, 130), (LONG, 100)], ids=["paths", "others"])
 def test_networkx_tests_pass(modules, least):

@@ -15,7 +15,7 @@ from children import ROOT
 
 from benchmarks.code import listed
 
-pytestmark = [pytest.mark.mpi_skip, pytest.mark.exhaustive, pytest.mark.starts_children]
+pytestmark = [pytest.mark.mpi_skip, pytest.mark.exhaustive]
 
 OUTSIDE = Path(__file__).parent / "from_outside"
 
