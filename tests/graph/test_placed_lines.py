@@ -3,7 +3,7 @@
 import pytest
 
 from dgraph.comm.serial import SerialComm
-from dgraph.graph.formats import lines, placed_lines, text
+from dgraph.graph.formats import lines, placed_lines, scan, text
 from dgraph.graph.load import read
 from dgraph.graph.load_options import LoadOptions
 
@@ -66,4 +66,25 @@ def test_an_error_in_one_piece_ends_the_others(tmp_path, monkeypatch):
     original = lines.LineBuffer.lines
     monkeypatch.setattr(lines.LineBuffer, "lines", broken)
     with pytest.raises(OSError, match="no file"):
+        columns(path, 3, monkeypatch)
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize(
+    ("module", "name", "before"), [(placed_lines, "Arena", 0), (text, "Arena", 0), (scan, "ScanBuffers", 1)]
+)
+def test_memory_that_is_lacking_ends_all_pieces(module, name, before, tmp_path, monkeypatch):
+    """The columns' memory, a thread's, and a piece's; the reader of the whole file has buffers ``before`` that."""
+    path = tmp_path / "a.wel"
+    path.write_text("".join(f"{u} 5 1\n" for u in range(3_000)))
+    monkeypatch.setattr(lines, "CHUNK", 1 << 10)
+    original, calls = getattr(module, name), iter(range(1_000))
+
+    def lacking(*size):
+        if next(calls) < before:
+            return original(*size)
+        raise MemoryError("none left")
+
+    monkeypatch.setattr(module, name, lacking)
+    with pytest.raises(MemoryError, match="none left"):
         columns(path, 3, monkeypatch)

@@ -41,24 +41,27 @@ class PlacedLines:
         self._counted = Condition()
 
     def texts(self, piece: int, texts: Iterable[Text], fill: Callable[..., bool]) -> Sequence[Text]:
-        """Fill the columns of a piece; return its texts if it has columns of its own; every piece is to call this.
+        """Fill the columns of a piece; return its texts if it has columns of its own. Every piece calls this or fails.
 
         Args:
             piece: its number, from 0 on in the order in which they begin.
             texts: whole lines, and True where they are padded: one text, unless it has lines too long for a buffer.
             fill: stores the values of a text in columns, or returns False.
         """
-        pairs: Sequence[Text] = ()
-        try:
-            pairs = list(texts)
-        finally:
-            whole = len(pairs) == 1 and pairs[0][1] and self.used
-            text = pairs[0][0] if whole else NO_TEXT
-            columns = self._place(piece, count_lines(text) if whole else None, text.size)
+        pairs = list(texts)
+        whole = len(pairs) == 1 and pairs[0][1] and self.used
+        text = pairs[0][0] if whole else NO_TEXT
+        columns = self._place(piece, count_lines(text) if whole else None, text.size)
         if columns and fill(text, columns):
             return ()
-        self.used = False
+        self.give_up()
         return pairs
+
+    def give_up(self) -> None:
+        """Let all further pieces have columns of their own; a piece that fails calls it, for which others may wait."""
+        with self._counted:
+            self.used = False
+            self._counted.notify_all()
 
     def _place(self, piece: int, lines: int | None, size: int) -> tuple[np.ndarray, ...]:
         """Return memory for ``lines`` values a column, () if there is none.
@@ -74,7 +77,9 @@ class PlacedLines:
             while (last := len(self._begins) - 1) in self._counts:
                 self._begins.append(self._begins[last] + self._counts.pop(last))
             self._counted.notify_all()
-            self._counted.wait_for(lambda: piece < len(self._begins) - 1)
+            self._counted.wait_for(lambda: not self.used or piece < len(self._begins) - 1)
+            if not self.used:
+                return ()
         begin, end = self._begins[piece : piece + 2]
         if lines is None or not self.columns or end > self.columns[0].size:
             return ()

@@ -266,16 +266,12 @@ class _Reader:
 
         def parse(numbered: tuple[int, T]) -> tuple[T, _Reader]:
             number, source = numbered
-            if not hasattr(self.own, "arenas"):
-                self.own.arenas = Arena(), Arena(), Arena()
-            piece = _Reader(self.layout, self.lenient, arenas=self.own.arenas)
-            piece.own = self.own
-            pairs = texts(source) if self.placed is None else self.placed.texts(number, texts(source), piece.fill)
-            for text, padded in pairs:
-                if not piece.take(text, 1.0, padded):
-                    break
-            piece.buffers = scan.ScanBuffers(0, self.weighted)
-            return source, piece
+            try:
+                return source, self._piece(number, texts(source))
+            except BaseException:
+                if self.placed is not None:
+                    self.placed.give_up()
+                raise
 
         for source, piece in in_order(parse, enumerate(undamaged()), self.threads):
             self.fresh.add(piece.fresh.count, self.lines + piece.fresh.line, piece.fresh.text)
@@ -287,6 +283,18 @@ class _Reader:
             if self.fault:
                 break
         return damaged[0] if damaged else None
+
+    def _piece(self, number: int, texts: Iterable[tuple[np.ndarray, bool]]) -> _Reader:
+        """Read the texts of one source, up to the first error."""
+        if not hasattr(self.own, "arenas"):
+            self.own.arenas = Arena(), Arena(), Arena()
+        piece = _Reader(self.layout, self.lenient, arenas=self.own.arenas)
+        piece.own = self.own
+        for text, padded in texts if self.placed is None else self.placed.texts(number, texts, piece.fill):
+            if not piece.take(text, 1.0, padded):
+                break
+        piece.buffers = scan.ScanBuffers(0, self.weighted)
+        return piece
 
     def fill(self, text: np.ndarray, columns: tuple[np.ndarray, ...]) -> bool:
         """Read padded lines into columns of the narrowest types, which are then this reader's; False: not possible."""
