@@ -28,7 +28,7 @@ def _compiler() -> Any:
 
         @property
         def codegen(self) -> Any:
-            """What sets the function's environment, which machine code alone has: nothing."""
+            """An object that sets no environment of a function, which machine code alone has."""
             return SimpleNamespace(set_env=lambda name, environment: None)
 
         def get_pointer_to_function(self, name: str) -> int:

@@ -55,7 +55,7 @@ def test_counts_and_files_tell_it_too(tmp_path):
 
 
 def test_kept_columns_are_counted(tmp_path):
-    """Of a file with their types, of counts as 8 bytes each; they are part of the rows, and of the load."""
+    """Columns of a file count with their types, where counts alone are given with 8 bytes; rows and load have them."""
     (tmp_path / "graph.csv").write_text("source,target,time,late\n0,1,2020-01-01,true\n1,2,2021-01-01,false\n")
     path = str(tmp_path / "graph.csv")
     assert shape_of(path, keep="time,late").attributes == (8, 1)

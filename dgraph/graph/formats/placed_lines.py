@@ -1,6 +1,6 @@
 """Columns of a whole file, in which threads store the values of its pieces where they belong.
 
-A thread counts the lines of a piece, learns how many lines precede it, and parses into the columns: no value is copied.
+A thread counts the lines of a piece, waits for the number of lines before it, and parses into the columns, uncopied.
 That holds for pieces of plain lines (``plain_scan.py``) whose values fit the narrowest types. After the first other
 piece, pieces have columns of their own, and all are joined.
 """
