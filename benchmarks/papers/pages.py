@@ -67,13 +67,17 @@ def _counts(words: Sequence[str]) -> str:
 
 
 def _machines(runs: Sequence[Mapping[str, Any]], rows: Sequence[Row]) -> str:
-    """Return backend, scale and machine of rows, each with its commits."""
-    commits: dict[str, dict[str, None]] = {}
+    """Return backend and machine of rows, each with the commits of a scale."""
+    commits: dict[str, dict[str, dict[str, None]]] = {}
     for row in rows:
         run = runs[row["run"]]
         place = run.get("device") if row["backend"] == CUDA else run["processor"]
-        commits.setdefault(f"{row['backend']}, {row['scale']}: {place}", {})[run["commit"].split()[0]] = None
-    return "; ".join(f"{machine}, commit {', '.join(listed)}" for machine, listed in commits.items())
+        scales = commits.setdefault(f"{row['backend']}: {place}", {})
+        scales.setdefault(row["scale"], {})[run["commit"].split()[0]] = None
+    return "; ".join(
+        f"{machine}, " + ", ".join(f"{scale} at {' '.join(listed)}" for scale, listed in scales.items())
+        for machine, scales in commits.items()
+    )
 
 
 def _short(numbers: str, most: int = 110) -> str:
