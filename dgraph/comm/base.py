@@ -45,6 +45,8 @@ class Comm(ABC):
     No collective works after that."""
     in_threads = False
     """True if the ranks are threads of one process, as in tests: their calls run concurrently."""
+    opening: list[int] | None = None
+    """Integers that the running call's ranks agreed on when it opened; see :func:`dgraph.comm.calls.begun`."""
     interrupted = ""
     """Name of the exception (``KeyboardInterrupt``) that ended a call and may have left messages under way."""
 

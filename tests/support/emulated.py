@@ -153,6 +153,9 @@ class Device:
     def free(self, wanted: int = 0) -> int:
         return self.memory if self.limit is None else min(self.memory, self.limit)
 
+    def spares(self, size: int) -> bool:
+        return self.free() >= size
+
     def used(self) -> int:
         return 0
 

@@ -34,12 +34,9 @@ class ForestBetweenGpus(GpuForest):
         if backend.links is None or not 0 < local.n < 2**32 - 1:
             return False
         with ctx.record("prepare"), comm.watchdog.paused():
-            backend.prepare(local, comm)
-            with comm.together():
-                part = backend.graph_of(local)
-                sample = sampled(part)
-            self.weights = Weights.of(local.out).of_all(comm)
-            sample = np.sort(np.concatenate(comm.allgatherv(sample)))
+            part = backend.part_of(local, comm)
+            self.weights = ctx.once("forest weights", lambda: Weights.of(local.out).of_all(comm))
+            sample = ctx.once("forest sample", lambda: _sampled(part, comm))
             self.first = First.of(sample, local.n, local.arcs, part.edges, self.weights)
             need = bytes_needed(part, local.n, self.weights, self.first) + PAIR * _most_pairs(local.n, comm)
             missing = lacking(part, comm, need + _bytes_of_places(part, comm), ("whole", "oriented"))
@@ -61,6 +58,13 @@ class ForestBetweenGpus(GpuForest):
         ctx.record.add("exchange", search.exchanging)
         ctx.record.add("compute", time.perf_counter() - began - search.exchanging)
         return columns
+
+
+def _sampled(part: DeviceGraph, comm: Comm) -> np.ndarray:
+    """Return a sorted sample of the weights of all ranks' arcs; collective."""
+    with comm.together():
+        sample = sampled(part)
+    return np.sort(np.concatenate(comm.allgatherv(sample)))
 
 
 def _most_pairs(n: int, comm: Comm) -> int:
