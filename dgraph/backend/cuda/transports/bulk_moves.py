@@ -55,20 +55,22 @@ class BulkMoves:
         self._boxes = Mailboxes(device, comm, sizes, sizes, links)
         self.bytes = self._boxes.bytes
 
-    def move(self, dtype: Any, leaving: Mapping[int, Leaving], placed: Placed) -> None:
+    def move(
+        self, dtype: Any, leaving: Mapping[int, Leaving], placed: Placed, counts: np.ndarray | None = None
+    ) -> None:
         """Send items of one dtype to ranks, this one included, and place those that arrive.
 
         Args:
             dtype: of the items, the same on every rank.
             leaving: rank → items for it; a missing rank gets none.
             placed: called for each piece that arrives.
+            counts: ``counts[a, b]`` items go from rank a to b; None: ranks do not know. Where they do, each has waited
+                for its GPU after the last move, and all have agreed on something since.
         """
-        counts = np.array([leaving[peer].count if peer in leaving else 0 for peer in range(self.comm.size)])
-        self._boxes.wait()  # inboxes must have been read before any rank sends again
-        self._move(dtype, leaving, placed, self.comm.allgather(counts))
-
-    def _move(self, dtype: Any, leaving: Mapping[int, Leaving], placed: Placed, counts: np.ndarray) -> None:
-        """Move items once all ranks have read their inboxes; ``counts[a, b]`` items go from rank a to b."""
+        if counts is None:
+            mine = np.array([leaving[peer].count if peer in leaving else 0 for peer in range(self.comm.size)])
+            self._boxes.wait()  # inboxes must have been read before any rank sends again
+            counts = self.comm.allgather(mine)
         rank, step = self.comm.rank, self.piece // np.dtype(dtype).itemsize
         own, arriving = int(counts[rank, rank]), {peer: int(counts[peer, rank]) for peer in range(self.comm.size)}
         del arriving[rank]
@@ -137,7 +139,7 @@ class BulkMoves:
         counts = np.diff(cuts)[:, None] * ~np.eye(self.comm.size, dtype=bool)
         self._boxes.wait()
         self.comm.agree(None)
-        self._move(array.dtype, {peer: mine for peer in range(self.comm.size) if peer != rank}, placed, counts)
+        self.move(array.dtype, {peer: mine for peer in range(self.comm.size) if peer != rank}, placed, counts)
 
     def _cuts(self, array: Any) -> list[int]:
         return [len(array) * rank // self.comm.size for rank in range(self.comm.size + 1)]
