@@ -354,11 +354,10 @@ def check_vertex(ctx: Context, role: str, vertex: int) -> int:
 
 
 def _refuse(ctx: Context, role: str, vertex: int) -> NoReturn:
-    original = ctx.local.original[: ctx.local.masters]
-    low = int(ctx.comm.allreduce(np.array([original.min(initial=UNREACHED)]), "min")[0])
-    high = ctx.largest(int(original.max(initial=-1)))
+    ids = ctx.local.original[: ctx.local.masters]
+    low, high = ctx.comm.allreduce(np.array([ids.min(initial=UNREACHED), ~ids.max(initial=-1)]), "min").tolist()
     raise UsageError(
-        f"{role} {vertex} is not a vertex of the graph: its {ctx.local.n} ids lie between {low} and {high}; "
+        f"{role} {vertex} is not a vertex of the graph: its {ctx.local.n} ids lie between {low} and {~high}; "
         "pick one of them"
     )
 

@@ -75,8 +75,7 @@ class Walks:
         return None if self.weights is None else self._gathered(self.weights, root_rank(root, self.comm.size))
 
     def _gathered(self, rows: np.ndarray, root: int) -> np.ndarray | None:
-        flat = np.ascontiguousarray(rows).ravel()
-        whole = self.comm.gathered(flat, root)
+        whole = self.comm.gathered(np.ascontiguousarray(rows).ravel(), root)
         return whole.reshape(self.total, rows.shape[1]) if self.comm.rank == root else None
 
     @collective

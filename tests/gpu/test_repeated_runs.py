@@ -51,12 +51,12 @@ def test_a_rank_that_lost_its_machine_has_all_start_again(program, loser):
         values = first[name].copy()
         if comm.rank == loser:
             backend._graphs.clear()
-        made = []
-        backend._made = lambda *arguments: made.append(1) or CudaBackend._made(backend, *arguments)
+        machines = []
+        backend._made = lambda *arguments: machines.append(1) or CudaBackend._made(backend, *arguments)
         again = context(comm, local, backend, repeats=True).run(program)
         np.testing.assert_array_equal(again[name], values)
         assert again.rounds == first.rounds
-        return len(made)
+        return len(machines)
 
     assert succeed(RANKS, work) == [int(loser is not None)] * RANKS  # a graph that one rank evicted leaves all
 

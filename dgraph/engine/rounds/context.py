@@ -228,10 +228,11 @@ class Context:
         Raises:
             DataError: names an edge, the same one on any number of ranks.
         """
-        kind = self.local.out.weight_type
+        rows = self.local.out
+        kind = rows.weight_type
         if self._weights_checked or kind is None or kind.kind != "f":
             return
-        low, most, _ = self.local.out.weight_range
+        low, most, _ = rows.weight_range
         if self.once("infinite weights", lambda: self.total(not (np.isfinite(low) and np.isfinite(most)))):
             self.refuse_weights(lambda weights: ~np.isfinite(weights), "a weight that is used must be finite")
         self._weights_checked = True

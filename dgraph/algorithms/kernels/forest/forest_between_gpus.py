@@ -150,8 +150,7 @@ class SharedSearch(RowSearch):
             self._counted()
         began = time.perf_counter()
         if pairs:
-            sent = Leaving.of(self.arrays["sent"])
-            leaving = {peer: sent for peer in peers if peer != moves.comm.rank}
+            leaving = {peer: Leaving.of(self.arrays["sent"]) for peer in peers if peer != moves.comm.rank}
             words = [[2 * count * (peer != rank) for peer in peers] for rank, count in enumerate(counts)]
             moves.move(np.uint64, leaving, lambda _, first, piece: self._merge(piece, second), np.array(words))
         else:

@@ -151,6 +151,13 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
         """True if the large modules, which a first run does without, are compiled or not needed."""
         return not self.sources.postponed or all(self.device.ready(*text) for text in self.sources.large)
 
+    @property
+    def settled(self) -> bool:
+        """True if a machine at rest needs no compilation, and the graph's mailboxes take its messages."""
+        post, links, sizes = self.graph.post, self.graph.links, self._message_sizes
+        fits = post is not None and links is not None and sizes is not None and post.serves(links, sizes)
+        return fits and self.loaded and self.large_compiled and not self.sources.postponed
+
     def use_large(self, compiled: bool) -> bool:
         """Launch large modules if they are compiled on all ranks; else leave them to the process in the background."""
         if not self.device.postpones:

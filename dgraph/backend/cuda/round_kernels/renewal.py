@@ -24,8 +24,6 @@ class Renewal(MachineParts):
 
     sources: ModuleSet
     device_exchange: Any
-    loaded: bool
-    large_compiled: bool
     repeats = False
     _message_sizes: dict[int, int] | None = None
     _begin_log: Callable[[], None]
@@ -58,13 +56,6 @@ class Renewal(MachineParts):
         if self.device_exchange is not None:
             self._message_sizes = self.device_exchange.sizes
         self.device_exchange, self.repeats = None, False
-
-    @property
-    def settled(self) -> bool:
-        """True if a machine at rest needs no compilation, and the graph's mailboxes take its messages."""
-        post, links, sizes = self.graph.post, self.graph.links, self._message_sizes
-        fits = post is not None and links is not None and sizes is not None and post.serves(links, sizes)
-        return fits and self.loaded and self.large_compiled and not self.sources.postponed
 
     def renew(self, traced: Traced) -> None:
         """Prepare a machine at rest for a run of the same program with other values of parameters."""
