@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,10 @@ from dgraph.algorithms import Algorithm
 from dgraph.algorithms.on_replicas import solved
 from dgraph.algorithms.outcome import Outcome
 from dgraph.algorithms.requested import check_continues, check_residual, requested, start_of
-from dgraph.comm import Comm, collective, communicator
+from dgraph.comm import Comm, begun, collective_after, communicator
 from dgraph.engine.checkpoint import Checkpoint, CheckpointManager, listening
 from dgraph.engine.checkpoint.signals import StopSignals
-from dgraph.engine.opened_device import DeviceBlock, opened
+from dgraph.engine.opened_device import DeviceBlock, opened, still_open
 from dgraph.engine.placement import local_graph, with_whole_rows
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.progress import progress_of
@@ -32,7 +33,26 @@ from dgraph.report import Progress, Record
 from dgraph.result.result import Result
 
 
-@collective
+def _before(
+    algorithm: Any, graph: Any, *, weight: Any = None, options: Any = None, validate: Any = False,
+    checkpoint: Any = None, previous: Any = None, record: Any = None, progress: Any = None, **parameters: Any,
+) -> tuple[bool, ...]:  # fmt: skip
+    """Check arguments of :func:`run` on this rank; return what :func:`still_open` does of a graph that is loaded."""
+    flag("validate", validate)
+    instance("options", options, Options, "a dgraph.Options")
+    instance("previous", previous, Result, "the Result of an earlier call")
+    instance("record", record, Record, "a dgraph.report.Record (extra records of GPUs: dgraph.Options(record=…))")
+    progress_of(progress, 0)
+    _saving(checkpoint)
+    loaded = isinstance(graph, Graph) and graph.comm.size > 1 and weight is None
+    return still_open(graph, options or DEFAULTS) if loaded else ()
+
+
+def _saving(checkpoint: Any) -> Checkpoint | None:
+    return checkpoint if isinstance(checkpoint, Checkpoint | None) else Checkpoint(path("checkpoint", checkpoint))
+
+
+@collective_after(_before)
 def run(
     algorithm: str | Algorithm | Program, graph: Any, *, weight: str | None = None, options: Options | None = None,
     validate: bool = False, checkpoint: Checkpoint | str | Path | None = None, previous: Result | None = None,
@@ -50,13 +70,12 @@ def run(
         UsageError: ``graph`` is a service's, or an argument is not as :func:`dgraph.run` says.
     """
     comm = graph.comm if isinstance(graph, Graph) else communicator(None)
-    with comm.together():
-        flag("validate", validate)
-        instance("options", options, Options, "a dgraph.Options")
-        instance("previous", previous, Result, "the Result of an earlier call")
-        instance("record", record, Record, "a dgraph.report.Record (extra records of GPUs: dgraph.Options(record=…))")
-        run_progress = progress_of(progress, comm.rank)
-        saving = checkpoint if isinstance(checkpoint, Checkpoint | None) else Checkpoint(path("checkpoint", checkpoint))
+    before = partial(
+        _before, algorithm, graph, weight=weight, options=options, validate=validate, checkpoint=checkpoint,
+        previous=previous, record=record, progress=progress,
+    )  # fmt: skip
+    ready, repeats = begun(comm, before)
+    run_progress, saving = progress_of(progress, comm.rank), _saving(checkpoint)
     lazily = record is None  # the report is made when it is read: nothing else reads the record
     run_record, run_options = record or Record(comm), options or DEFAULTS
     with comm.guarded(), listening(saving is not None) as signals, DeviceBlock() as ending:
@@ -76,7 +95,8 @@ def run(
             loaded = unweighted if weight is None else unweighted.with_weight(weight)
             del unweighted
         with run_record("init"):
-            backend, place = opened(loaded, run_options, run_record, run_progress)
+            agreed = comm.size > 1 and isinstance(graph, Graph) and weight is None
+            backend, place = opened(loaded, run_options, run_record, run_progress, bool(ready) if agreed else None)
             ending.backend = backend
         version, directed, names = loaded.version, loaded.directed, loaded.ids.names
         attributes = loaded.vertex_table() if loaded.columns else None
@@ -97,12 +117,13 @@ def run(
         manager = _manager(saving, work, local, comm, run_record, run_progress, signals)
         ctx = Context(
             local, comm, backend, run_record, run_progress, run_options.direction, run_options.sync,
-            run_options.max_rounds, place, manager, names, start.answer,
+            run_options.max_rounds, place, manager, names, start.answer, bool(repeats),
         )  # fmt: skip
         watched = comm.watchdog.watching(run_options.watchdog)
         with run_record("solve"), interrupts.deferred(), watched, first_runs.plain_kernels() as kernels:
             run_progress.phase("solve", work.name)
             answer = solved(work, ctx)
+            ctx.check_owned()
             if kernels:
                 run_record.choose("kernels", "Python", f"{', '.join(kernels)}: {first_runs.REMARK}")
             ctx.warn_of_unused_schedule()

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -349,15 +349,17 @@ def check_vertex(ctx: Context, role: str, vertex: int) -> int:
             f"{role} {vertex!r} is not an integer, and the vertices of this graph are integers; pass one of them "
             "(vertices have names if the graph is loaded with ids='string')"
         )
-    if not ctx.total(ctx.local.owns(vertex)):
-        original = ctx.local.original[: ctx.local.masters]
-        low = int(ctx.comm.allreduce(np.array([original.min(initial=UNREACHED)]), "min")[0])
-        high = ctx.largest(int(original.max(initial=-1)))
-        raise UsageError(
-            f"{role} {vertex} is not a vertex of the graph: its {ctx.local.n} ids lie between {low} and {high}; "
-            "pick one of them"
-        )
+    ctx.owned(int(vertex), lambda: _refuse(ctx, role, vertex))
     return int(vertex)
+
+
+def _refuse(ctx: Context, role: str, vertex: int) -> NoReturn:
+    ids = ctx.local.original[: ctx.local.masters]
+    low, high = ctx.comm.allreduce(np.array([ids.min(initial=UNREACHED), ~ids.max(initial=-1)]), "min").tolist()
+    raise UsageError(
+        f"{role} {vertex} is not a vertex of the graph: its {ctx.local.n} ids lie between {low} and {~high}; "
+        "pick one of them"
+    )
 
 
 def limited(finished: bool, rounds: int) -> str | None:

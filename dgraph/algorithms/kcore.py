@@ -90,7 +90,7 @@ class KCore(Algorithm):
 
     def run(self, ctx: Context) -> Answer:
         """Find the core numbers by the chosen variant; collective."""
-        largest = ctx.largest(ctx.local.largest_degree)
+        largest = ctx.largest_degree
         dtype = "int64" if largest >= 2**31 else "int32"
         if self.k is None and self._chosen(ctx, largest) == "shells":
             return self._all(ctx, by_shells(ctx, dtype, self.traversal))
@@ -124,8 +124,8 @@ class KCore(Algorithm):
 
     @staticmethod
     def _all(ctx: Context, state: State) -> Answer:
-        mine, size = state.largest("core")
-        most = ctx.largest(mine)
-        summary = {"largest_core": most, "largest_core_size": ctx.total(size if mine == most else 0)}
+        cores = ctx.comm.allgather(np.array(state.largest("core"), np.int64))
+        most = int(cores[:, 0].max())
+        summary = {"largest_core": most, "largest_core_size": int(cores[cores[:, 0] == most, 1].sum())}
         limit = limited(state.finished, state.rounds)
         return Answer({"core_number": state.column("core", as_int64)}, summary, state.finished, limit)

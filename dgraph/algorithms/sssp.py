@@ -268,7 +268,7 @@ class Sssp(Algorithm):
             return self.variant
         asked = self.cutoff is not None or self.delta is not None or ctx.local.out.weight_type is None
         free = ctx.few_rounds and ctx.direction == "auto" and not (asked or ctx.checkpoints)
-        if not (free and has_hubs(ctx.local.n, ctx.local.arcs, ctx.largest(ctx.local.largest_degree))):
+        if not (free and has_hubs(ctx.local.n, ctx.local.arcs, ctx.largest_degree)):
             return "buckets"
         ctx.record.choose("variant", "gather", "a GPU, and vertices of many edges")
         return "gather"

@@ -23,8 +23,7 @@ def largest_and_mean(ctx: Context, need: str) -> tuple[float, float]:
     if any_negative(ctx):
         ctx.refuse_weights(lambda weights: ~(weights >= 0), need)
     _, most, here = ctx.local.out.weight_range
-    every = ctx.comm.allgather(np.array([most], kind))
-    total = ctx.total(here)
+    every, total = ctx.once("weights", lambda: (ctx.comm.allgather(np.array([most], kind)), ctx.total(here)))
     return every.max().item(), total / max(ctx.local.arcs, 1)
 
 
@@ -43,7 +42,7 @@ def any_negative(ctx: Context) -> bool:
         return False
     low, *_ = ctx.local.out.measured(ctx.backend.host_threads)
     ctx.check_weights()
-    return bool(ctx.total(not low >= 0))
+    return bool(ctx.once("negative weights", lambda: ctx.total(not low >= 0)))
 
 
 def largest_magnitude(ctx: Context) -> float:

@@ -33,6 +33,7 @@ class Backend(ABC):
         why: why this backend was chosen.
         warning: message for the user, or "".
         keeps: True if it holds data of a graph that saves time in the next run.
+        repeats: True if a kept machine may start before the ranks have agreed that all have theirs.
         few_rounds: True if few rounds over many edges cost less than many over few.
         compiles_in_parallel: True if one process compiles several programs at a time.
         transport, share: as of :class:`~dgraph.Cuda`, for a backend that is the device of a graph.
@@ -44,7 +45,7 @@ class Backend(ABC):
     host_threads = 1
     reason: str
     warning: str
-    keeps = compiles_in_parallel = few_rounds = False
+    keeps = repeats = compiles_in_parallel = few_rounds = False
     transport, share = "auto", False
     schedule = "auto"
     why = ""
@@ -91,6 +92,10 @@ class Backend(ABC):
         Raises:
             UsageError: the backend cannot run the program, or has too little memory for it.
         """
+
+    def repeated(self, traced: Traced, local: LocalGraph, direction: str) -> Machine | None:
+        """Return the machine that an earlier run kept, if it may start at once on this rank; not collective."""
+        return None
 
     def replica(self, local: LocalGraph, comm: Comm, kernel: str) -> GraphReplica | str:
         """Return the whole graph on this device for a registered kernel, or why it is not there, or ""; collective."""

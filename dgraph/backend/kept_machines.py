@@ -32,6 +32,10 @@ class KeptMachines:
         self._machines: OrderedDict[Hashable, tuple[Kept, int]] = OrderedDict()
         self.bytes = 0
 
+    def find(self, key: Hashable) -> Any:
+        """Return a machine, which stays in; None: there is none."""
+        return self._machines.get(key, (None, 0))[0]
+
     def take(self, key: Hashable) -> Any:
         """Take a machine out; None: there is none."""
         machine, size = self._machines.pop(key, (None, 0))

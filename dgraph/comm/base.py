@@ -45,6 +45,8 @@ class Comm(ABC):
     No collective works after that."""
     in_threads = False
     """True if the ranks are threads of one process, as in tests: their calls run concurrently."""
+    opening: list[int] | None = None
+    """Integers that the running call's ranks agreed on when it opened; see :func:`dgraph.comm.calls.begun`."""
     interrupted = ""
     """Name of the exception (``KeyboardInterrupt``) that ended a call and may have left messages under way."""
 
@@ -96,6 +98,19 @@ class Comm(ABC):
     @abstractmethod
     def alltoallv(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Send ``parts[r]`` (1-D, one dtype everywhere) to rank r; return the arrays received, by sender."""
+
+    def gathered(self, values: np.ndarray, root: int) -> np.ndarray:
+        """Return the 1-D arrays of all ranks, one after the other, as a new one on ``root``; an empty one elsewhere.
+
+        They have one dtype, and any length.
+        """
+        mine = np.ascontiguousarray(values)
+        mine = mine.view(np.uint8) if mine.size else np.empty(0, np.uint8)
+        return self._gathered_bytes(mine, root).view(values.dtype)
+
+    def _gathered_bytes(self, mine: np.ndarray, root: int) -> np.ndarray:
+        """Do :meth:`gathered` with bytes."""
+        return np.concatenate(self.alltoallv([mine if rank == root else mine[:0] for rank in range(self.size)]))
 
     @abstractmethod
     def exchange(

@@ -12,7 +12,7 @@ import os
 import sys
 import threading
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, wraps
 from numbers import Integral, Real
 from typing import Any, ParamSpec, TypeVar
@@ -31,6 +31,9 @@ BY_RANK = ("checkpoint", "gpus", "graph", "path", "resume", "spec", "threads", "
 lock = threading.RLock()
 """Lock held during a call, and while a column of an earlier result is copied from a GPU."""
 
+BEFORE = 2
+"""Integers that ranks agree on when a call opens, the same number for every function."""
+
 _running: list[Comm] = []
 """Communicator of the running call; empty while none runs."""
 
@@ -47,6 +50,41 @@ def collective(function: Callable[P, R]) -> Callable[P, R]:
             overlapped, or ranks called different functions or passed different arguments.
         PeerLost: an interrupt ended the last call on several ranks.
     """
+    return _called(function)
+
+
+def collective_after(before: Callable[..., Sequence[int]]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorate as :func:`collective` does; :func:`begun` then needs no agreement of its own in most calls.
+
+    Args:
+        before: local work that takes the call's arguments, may fail, and returns at most ``BEFORE`` integers.
+    """
+    return lambda function: _called(function, before)
+
+
+def begun(comm: Comm, before: Callable[[], Sequence[int]]) -> list[int]:
+    """Return the minimum over ranks of each integer that ``before`` returns, or raise its error; collective.
+
+    Where :func:`collective_after` has opened the running call, both are known already.
+    """
+    if comm.opening is None:
+        return comm.agree(*_prepared(before))
+    minima, comm.opening = comm.opening, None
+    return minima
+
+
+def _prepared(before: Callable[..., Sequence[int]] | None, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    """Return the error of local work, or None, and its integers, filled up to ``BEFORE`` with zeros."""
+    error, values = None, ()  # type: BaseException | None, Sequence[int]
+    try:
+        values = before(*args, **kwargs) if before else ()
+    except Exception as caught:
+        error = caught
+    return error, *[*values, *[0] * BEFORE][:BEFORE]
+
+
+def _called(function: Callable[P, R], before: Callable[..., Sequence[int]] | None = None) -> Callable[P, R]:
+    """Return the function in the form that :func:`collective` describes."""
 
     @wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -65,7 +103,9 @@ def collective(function: Callable[P, R]) -> Callable[P, R]:
             _running.append(comm)
             try:
                 if comm.size > 1:
-                    _open(comm, waited, _described(function, args, kwargs))
+                    error, *values = _prepared(before, *args, **kwargs)
+                    minima = _open(comm, waited, _described(function, args, kwargs), error, values)
+                    comm.opening = minima if before else None
                 return function(*args, **kwargs)
             except Exception:
                 raise
@@ -73,6 +113,7 @@ def collective(function: Callable[P, R]) -> Callable[P, R]:
                 comm.interrupted = type(error).__name__
                 raise
             finally:
+                comm.opening = None
                 _running.pop()
         finally:
             lock.release()
@@ -80,27 +121,28 @@ def collective(function: Callable[P, R]) -> Callable[P, R]:
     return called
 
 
-def _open(comm: Comm, waited: bool, text: str) -> None:
-    """Check that all ranks start the same call; collective.
+def _open(comm: Comm, waited: bool, text: str, error: BaseException | None, values: Sequence[int]) -> list[int]:
+    """Check that all ranks start the same call; return the minimum over ranks of each of ``values``; collective.
 
     Args:
         comm: communicator of the call.
         waited: True if another thread's call was running when this one arrived.
         text: the call, from :func:`_described`.
+        error: of this rank's work before the call.
+        values: ``BEFORE`` integers.
     """
     if comm.interrupted:
         raise PeerLost(
             f"{comm.interrupted} ended the last call on these ranks, and its messages may still be under way; start "
             "the ranks again"
         )
-    error = None
     if waited:
         error = UsageError(
             f"{text} was called while another thread's call ran on several ranks; ranks may take overlapping calls in "
             "different orders and wait for each other for ever: make such calls one after the other"
         )
     number = zlib.crc32(text.encode())
-    least, most = comm.agree(error, number, -number)
+    least, most, *minima = comm.agree(error, number, -number, *values)
     if least != -most:
         texts = comm.allgather_json(text)
         other = next(rank for rank, started in enumerate(texts) if started != texts[0])
@@ -108,6 +150,7 @@ def _open(comm: Comm, waited: bool, text: str) -> None:
             f"rank 0 called {texts[0]}, and rank {other} {texts[other]}; all ranks have to make the same calls with "
             "the same arguments, in the same order"
         )
+    return minima
 
 
 def _refuse_other(requested: object) -> None:

@@ -38,6 +38,9 @@ NOTE = 1
 FEW, SHORT = 16, 1024
 """Ranks and bytes up to which an allreduce is an allgather followed by a local reduction."""
 
+FIRST = 8192
+"""Bytes of the first step of :meth:`MpiComm.allgatherv` on few ranks: a count and, as a rule, a rank's report."""
+
 
 def wrapped(comm: MPI.Comm = MPI.COMM_WORLD) -> MpiComm:
     """Return the :class:`MpiComm` of an mpi4py communicator; the first call for it is collective.
@@ -148,8 +151,18 @@ class MpiComm(Comm):
         return gathered
 
     def allgatherv(self, values):
-        """Send ``values`` to every rank with :meth:`alltoallv`, which has no limit on the size."""
-        return self.alltoallv([values] * self.size)
+        """Gather counts and first bytes in one step; long arrays then follow as in :meth:`alltoallv`."""
+        values = np.ascontiguousarray(values)
+        first = np.zeros(FIRST if self.size <= FEW else 8, np.uint8)
+        first[:8].view(np.int64)[0] = values.size
+        head = values.view(np.uint8)[: first.size - 8] if values.nbytes else first[:0]
+        first[8 : 8 + head.size] = head
+        gathered = self.allgather(first)
+        counts = gathered[:, :8].copy().view(np.int64).ravel()
+        ends = 8 + values.itemsize * counts
+        if ends.max() > first.size:
+            return self._delivered([values] * self.size, counts)
+        return [np.ndarray(count, values.dtype, part[8:].copy()) for part, count in zip(gathered, counts, strict=True)]
 
     def alltoallv(self, parts):
         """Exchange counts, then point-to-point messages of at most ``CHUNK`` bytes."""
@@ -157,6 +170,10 @@ class MpiComm(Comm):
         counts = np.array([part.size for part in parts], np.int64)
         incoming = np.empty_like(counts)
         self._wait(self.comm.Ialltoall(counts, incoming).Test, counts, incoming)
+        return self._delivered(parts, incoming)
+
+    def _delivered(self, parts: list[np.ndarray], incoming: np.ndarray) -> list[np.ndarray]:
+        """Send ``parts[r]`` to rank r and return the arrays received, of ``incoming`` items each; collective."""
         gotten = [np.empty(int(count), parts[0].dtype) for count in incoming]
         gotten[self.rank] = parts[self.rank]
         requests = []
@@ -168,6 +185,21 @@ class MpiComm(Comm):
             requests += [self.comm.Isend([piece, MPI.BYTE], peer) for piece in _pieces(parts[peer])]
         self._wait(lambda: MPI.Request.Testall(requests), *parts, *gotten)
         return gotten
+
+    def _gathered_bytes(self, mine, root):
+        """Receive each rank's bytes at their place: a second copy on ``root`` would take as long as the messages."""
+        ends = self.allgather(np.array([mine.size]))[:, 0].cumsum().tolist()
+        if self.rank != root:
+            requests = [self.comm.Isend([piece, MPI.BYTE], root) for piece in _pieces(mine)]
+            self._wait(lambda: MPI.Request.Testall(requests), mine)
+            return mine[:0]
+        whole = np.empty(ends[-1], np.uint8)
+        parts = [whole[first:end] for first, end in zip([0, *ends], ends, strict=False)]
+        peers = [(rank, part) for rank, part in enumerate(parts) if rank != root]
+        requests = [self.comm.Irecv([piece, MPI.BYTE], rank, 0) for rank, part in peers for piece in _pieces(part)]
+        parts[root][:] = mine
+        self._wait(lambda: MPI.Request.Testall(requests), whole)
+        return whole
 
     def exchange(self, sends, inboxes):
         """Post all receives, then all sends, in chunks of ``CHUNK`` bytes, and wait; see :meth:`Comm.exchange`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from dgraph._support.affinity import mask
 from dgraph.backend import Backend, backend, connect
@@ -34,25 +35,59 @@ class DeviceBlock:
             self.backend.optimise()
 
 
-def opened(graph: Graph, options: Options, record: Record, progress: Progress) -> tuple[Backend, int]:
-    """Open the graph's device and join the ranks; return the backend and this rank's index on its node."""
+def still_open(graph: Graph, options: Options) -> tuple[bool, bool]:
+    """Return (the graph's device is open for these options, its GPUs exchange messages); not collective."""
+    kept, asked, _ = _kept(graph, options)
+    ready = kept is not None and kept.opened is not None and kept.opened[0] == asked
+    return ready, ready and kept is not None and kept.repeats
+
+
+def opened(
+    graph: Graph, options: Options, record: Record, progress: Progress, ready: bool | None = None
+) -> tuple[Backend, int]:
+    """Open the graph's device and join the ranks; return the backend and this rank's index on its node; collective.
+
+    Args:
+        graph: of the run.
+        options: of the run.
+        record: receives the choices.
+        progress: prints them.
+        ready: :func:`still_open` is true of the device on all ranks; None: ranks have not agreed on that.
+    """
     record.describe("graph", **vars(graph.facts))
-    backend, place = _opened(graph, options, record, progress)
+    backend, place = _opened(graph, options, record, progress, ready)
     if graph.building is not None and backend.put is not None:
         record.choose("build", *graph.building)
     return backend, place
 
 
-def _opened(graph: Graph, options: Options, record: Record, progress: Progress) -> tuple[Backend, int]:
+def _kept(graph: Graph, options: Options) -> tuple[Backend | None, tuple, bool]:
+    """Return the backend that an earlier run opened, what this run asks of it, and True if a name was given for it."""
     comm, device, kept = graph.comm, described(graph.device), graph.kept_backend
     named = not isinstance(device, Backend)
     if not named:
         kept = device
     elif kept is None and comm.size == 1 and graph.built_on is None:
         kept = _cpus.get(mask())
-    joining = getattr(device, "transport", "auto"), getattr(device, "share", False)
-    asked = (device if named else joining, options) + ((comm, os.environ.get(FAKE)) if comm.size > 1 else ())
-    if not comm.total(kept is None or kept.opened is None or kept.opened[0] != asked):
+    ranks = (comm, os.environ.get(FAKE)) if comm.size > 1 else ()
+    return kept, (device if named else _joining(device), options, *ranks), named
+
+
+def _joining(device: Any) -> tuple[str, bool]:
+    """Return the transport that a device names, and True if its ranks may share a GPU."""
+    return getattr(device, "transport", "auto"), getattr(device, "share", False)
+
+
+def _opened(
+    graph: Graph, options: Options, record: Record, progress: Progress, ready: bool | None
+) -> tuple[Backend, int]:
+    comm, device = graph.comm, described(graph.device)
+    kept, asked, named = _kept(graph, options)
+    if ready is None:
+        ready = not comm.total(not still_open(graph, options)[0])
+    if ready:
+        assert kept is not None
+        assert kept.opened is not None
         kept.reopen()
         _, record.gpu, choices, warnings, place = kept.opened
         record.ranges = kept.ranges
@@ -68,7 +103,7 @@ def _opened(graph: Graph, options: Options, record: Record, progress: Progress) 
             masks=[masks[rank] for rank in here], options=options.gpu_keywords(), named=options.named(),
             built_on=graph.built_on, kept=graph.kept_backend,
         )  # fmt: skip
-    joined = connect(engine, comm, *joining)
+    joined = connect(engine, comm, *_joining(device))
     record.ranges = engine.ranges
     choices = [("backend", engine.name, engine.why), ("threads", str(engine.threads), engine.reason)]
     if joined.gpus:

@@ -98,8 +98,7 @@ class EdgeValues:
         """Return the columns of all edges on ``root``, names as bytes; empty ones on the other ranks."""
         columns = {}
         for name, mine in (("source", self.source), ("target", self.target), (self.name, self.values)):
-            parts = [mine if rank == root else mine[:0] for rank in range(self.comm.size)]
-            columns[name] = np.concatenate(self.comm.alltoallv(parts))
+            columns[name] = self.comm.gathered(mine, root)
         if self.names is not None:
             columns |= {end: self.names.words(columns[end], self.comm) for end in ("source", "target")}
         return columns

@@ -116,9 +116,8 @@ class DistanceMatrix:
     def gather(self, root: int = 0) -> np.ndarray | None:
         """Return the whole matrix (n, n) on ``root``, which needs memory for it; None on the other ranks."""
         root = arguments.root_rank(root, self.comm.size)
-        mine = np.ascontiguousarray(self.here).ravel()
-        parts = self.comm.alltoallv([mine if r == root else mine[:0] for r in range(self.comm.size)])
-        return np.concatenate(parts).reshape(self.shape) if self.comm.rank == root else None
+        whole = self.comm.gathered(np.ascontiguousarray(self.here).ravel(), root)
+        return whole.reshape(self.shape) if self.comm.rank == root else None
 
     @collective
     def rows(self, vertices: Sequence[int | str]) -> np.ndarray:

@@ -20,7 +20,7 @@ from dgraph._support.peer_names import descriptor_of, hint
 from dgraph._support.threads import copied
 from dgraph.comm import Comm, collective
 from dgraph.errors import FORMER_COLUMNS, UsageError
-from dgraph.graph.names import decode_names, exchange_bytes
+from dgraph.graph.names import decode_names
 from dgraph.result import arrow_tables, notebook
 from dgraph.result.columns import UNREACHED, Columns, rows_at
 from dgraph.result.edge_values import EdgeValues
@@ -280,15 +280,13 @@ class Result(ResultTables):
 
     def _gathered(self, root: int) -> dict[str, np.ndarray]:
         """Gather all rows on ``root``, names as bytes; no rows elsewhere; collective."""
-        ordered = {}
-        order: np.ndarray | slice = slice(None)
-        for name, values in self._here().items():
-            parts = [values if rank == root else values[:0] for rank in range(self.comm.size)]
-            whole = np.concatenate(exchange_bytes(parts, values.dtype, self.comm))
-            if name == "vertex":
-                order = slice(None) if np.all(whole[1:] > whole[:-1]) else np.argsort(whole, kind="stable")
-            ordered[name] = whole[order]
-        return ordered
+        columns = {name: self.comm.gathered(values, root) for name, values in self._here().items()}
+        vertex = columns["vertex"]
+        if not np.all(vertex[1:] > vertex[:-1]):
+            order = np.argsort(vertex, kind="stable")
+            for name in columns:
+                columns[name] = columns[name][order]
+        return columns
 
     @collective
     def top(self, k: int, column: str | None = None, attributes: bool = False) -> dict[str, np.ndarray]:

@@ -75,9 +75,8 @@ class Walks:
         return None if self.weights is None else self._gathered(self.weights, root_rank(root, self.comm.size))
 
     def _gathered(self, rows: np.ndarray, root: int) -> np.ndarray | None:
-        flat = np.ascontiguousarray(rows).ravel()
-        parts = self.comm.alltoallv([flat if rank == root else flat[:0] for rank in range(self.comm.size)])
-        return np.concatenate(parts).reshape(self.total, rows.shape[1]) if self.comm.rank == root else None
+        whole = self.comm.gathered(np.ascontiguousarray(rows).ravel(), root)
+        return whole.reshape(self.total, rows.shape[1]) if self.comm.rank == root else None
 
     @collective
     def save(self, path: str | os.PathLike) -> None:

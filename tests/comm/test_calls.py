@@ -14,7 +14,7 @@ from flat_run import flat_run
 import dgraph
 from dgraph.algorithms import ALGORITHMS
 from dgraph.backend.cpu.threads.team import Team
-from dgraph.comm import world
+from dgraph.comm import collective, world
 from dgraph.errors import UsageError
 from dgraph.report import Progress
 
@@ -146,6 +146,20 @@ def second():
 threading.Thread(target=second).start()
 dgraph.run("bfs", dgraph.Graph.load("path:90", comm=world), source=0, progress=Waits())
 """
+
+
+@pytest.mark.mpi
+def test_an_argument_that_one_rank_refuses_is_refused_by_all():
+    """Ranks check arguments before they agree that they make the same call; inside another call, after that."""
+    comm = world()
+    last = comm.size - 1
+    graph = dgraph.Graph.load("path:9", comm=comm)
+    refused = {"validate": "yes"} if comm.rank == last else {}
+    for run_it in (dgraph.run, collective(lambda *arguments, graph, **more: dgraph.run(*arguments, graph, **more))):
+        with pytest.raises(UsageError, match="validate"):
+            run_it("bfs", graph=graph, source=0, **refused)
+        assert comm.opening is None
+        assert run_it("bfs", graph=graph, source=0).summary["reached"] == 9
 
 
 @pytest.mark.starts_children

@@ -11,8 +11,9 @@ from dgraph.comm.hosts import FAKE
 
 pytestmark = [pytest.mark.mpi, needs_compiler]
 
-MOST = {"bfs": 11, "cc": 10, "color": 9}
-"""Algorithm → most collectives of a repeated call."""
+MOST = {"bfs": 5, "cc": 5, "color": 4, "kcore": 5, "mis": 6, "scc": 4, "sssp": 5}
+"""Algorithm → collectives of a repeated call: its opening, the first totals of rounds, their end or that of a run on
+replicas, figures of the answer, and the report; mis shares a pass, which takes two."""
 
 
 @pytest.fixture
@@ -39,13 +40,12 @@ def test_a_repeated_call_of_ranks_takes_few_collectives(algorithm, counts):
     if world().size == 1:
         pytest.skip("one rank needs none")
     graph = dgraph.Graph.load("star:40", comm=world(), policy="oec", device=backend())
-    source = {"source": 0, "return_predecessors": False} if algorithm == "bfs" else {}
+    source = {"source": 0, "return_predecessors": False} if algorithm in ("bfs", "sssp") else {}
     for _ in range(2):
         first = dgraph.run(algorithm, graph, **source)
     counts.clear()
     result = dgraph.run(algorithm, graph, **source)
-    rounds = result.rounds if algorithm == "bfs" else 0
-    assert counts.total() <= MOST[algorithm] + rounds, counts
+    assert counts.total() == MOST[algorithm], counts
     assert result.report["choices"] == first.report["choices"]
     assert result.report["ranks"][0]["gpu"] == first.report["ranks"][0]["gpu"]
     assert [rank["rank"] for rank in result.report["ranks"]] == list(range(world().size))

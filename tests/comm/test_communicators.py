@@ -9,6 +9,7 @@ from flat_run import flat_run
 
 import dgraph
 from dgraph.comm import communicator, world
+from dgraph.comm.mpi import FIRST
 from dgraph.errors import UsageError
 
 MANY = 2_500 if world().size <= 2 else 250
@@ -96,6 +97,26 @@ def test_allreduce(op, dtype, size):
     assert combined.dtype == dtype
     assert combined.tolist() == want.tolist() == comm.allreduce(mine, op).tolist()
     assert mine.tolist() == rows[comm.rank].tolist()
+
+
+def columns_of_ranks(dtype, length):
+    """Return an array for each rank, of one dtype and several lengths."""
+    lengths = [(length + rank) * (rank != 1) for rank in range(world().size)]
+    return [np.random.default_rng(rank).bytes(n * np.dtype(dtype).itemsize) for rank, n in enumerate(lengths)]
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i8", "S3"])
+@pytest.mark.parametrize("length", [0, 5, FIRST // 8 - 2, FIRST - 9, FIRST + 5, 100_000])
+def test_arrays_of_any_length_are_gathered(dtype, length):
+    """Check lengths around what fits the first step, by ranks that have nothing, and that arrays are writable."""
+    comm, columns = world(), columns_of_ranks(dtype, length)
+    mine = np.frombuffer(columns[comm.rank], dtype).copy()
+    for column, wanted in zip(comm.allgatherv(mine), columns, strict=True):
+        assert (column.dtype, column.tobytes()) == (np.dtype(dtype), wanted)
+        assert comm.size == 1 or column.flags.writeable
+    for root in {0, comm.size - 1}:
+        whole = comm.gathered(mine, root)
+        assert (whole.dtype, whole.tobytes()) == (np.dtype(dtype), b"".join(columns) if comm.rank == root else b"")
 
 
 def test_what_seldom_changes_is_gathered_anew_where_one_rank_has_another_value(monkeypatch):

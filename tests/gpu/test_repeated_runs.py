@@ -1,28 +1,96 @@
-"""Runs on ranks that share GPUs, one closely after the other: their transfers must not overtake each other."""
-
-import sys
-from pathlib import Path
+"""Runs that start a kept machine before ranks have agreed that all have theirs."""
 
 import numpy as np
 import pytest
-import rank_checks
-from children import Children
+from emulated import Device, needs_compiler
+from linked import links_for
+from simulated import on_ranks, star, succeed
 
-pytestmark = [pytest.mark.mpi_skip, pytest.mark.starts_children]
-ASKED = "--allow-gpu-sharing --times 10 --policies cvc,oec --algorithms mst,triangles,mis"
+import partitioning
+from dgraph.algorithms.base import check_source
+from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.kcore import Peel
+from dgraph.algorithms.pagerank import PageRank
+from dgraph.backend.cuda.backend import CudaBackend
+from dgraph.backend.cuda.gpu_options import GpuPlan
+from dgraph.backend.cuda.round_kernels.renewal import Renewal
+from dgraph.engine.rounds.context import Context
+from dgraph.errors import OutOfMemory, UsageError
+from dgraph.graph.build.local_graph import build
+from dgraph.report import Progress, Record
+
+pytestmark = [needs_compiler, pytest.mark.mpi_skip]
+
+RANKS = 3
 
 
+def setting(comm):
+    """Return this rank's part of a star, and its backend."""
+    block = star(12, directed=False).block(comm)
+    local = build(block, partitioning.plan("oec", block, comm.size, comm), comm)
+    backend = CudaBackend(0, 1, False, GpuPlan(), Device(2, seed=comm.rank + 1))
+    backend.links = links_for(comm, "p2p")
+    return local, backend
+
+
+def context(comm, local, backend, repeats):
+    return Context(local, comm, backend, Record(comm, ["test"]), Progress(), repeats=repeats)
+
+
+@pytest.mark.parametrize("loser", [None, 0, 2])
 @pytest.mark.parametrize(
-    "backend", [pytest.param("cpu", marks=pytest.mark.exhaustive), pytest.param("cuda", marks=pytest.mark.gpu)]
+    "program", [Levels(source=1), Peel(), PageRank(tol=0.0, max_iter=5)], ids=lambda p: type(p).__name__
 )
-def test_runs_that_follow_each_other_are_right(backend, tmp_path):
-    if backend == "cuda":
-        pytest.importorskip("cupy")
-    edges = np.random.default_rng(2).integers(0, 450, (8000, 2)) ** 2 // 450
-    np.savetxt(tmp_path / "hubs.txt", edges, fmt="%d")
-    asked = f"{ASKED} --backend {backend} --data {tmp_path} --done {tmp_path / 'done'}"
-    checks = [sys.executable, Path(rank_checks.__file__), *asked.split()]
-    ranks = Children(checks, tmp_path / "ranks", 3).wait(180)
-    output = (ranks.folder / "rank-0.log").read_text()
-    assert ranks.code == 0, output
-    assert "6 runs on 3 ranks: 0 wrong" in output
+def test_a_rank_that_lost_its_machine_has_all_start_again(program, loser):
+    """Check integers, minima and sums of floats among the totals."""
+
+    def work(comm):
+        local, backend = setting(comm)
+        name = next(iter(program.fields))
+        first = context(comm, local, backend, repeats=False).run(program)
+        values = first[name].copy()
+        if comm.rank == loser:
+            backend._graphs.clear()
+        machines = []
+        backend._made = lambda *arguments: machines.append(1) or CudaBackend._made(backend, *arguments)
+        again = context(comm, local, backend, repeats=True).run(program)
+        np.testing.assert_array_equal(again[name], values)
+        assert again.rounds == first.rounds
+        return len(machines)
+
+    assert succeed(RANKS, work) == [int(loser is not None)] * RANKS  # a graph that one rank evicted leaves all
+
+
+@pytest.mark.parametrize("repeats", [False, True])
+def test_a_source_that_no_rank_owns_is_refused_by_all(repeats):
+    def work(comm):
+        local, backend = setting(comm)
+        context(comm, local, backend, repeats=False).run(Levels(source=1))
+        ctx = context(comm, local, backend, repeats)
+        with pytest.raises(UsageError, match="source 77 is not a vertex of the graph: its 13 ids lie between 1 and 13"):
+            ctx.run(Levels(source=check_source(ctx, 77, "bfs")))
+        after = context(comm, local, backend, repeats)
+        return after.run(Levels(source=check_source(after, 1, "bfs"))).rounds
+
+    assert len(set(succeed(RANKS, work))) == 1
+
+
+@pytest.mark.parametrize("loser", [0, 2])
+def test_an_error_of_one_rank_is_raised_by_all(loser, monkeypatch):
+    renew, short = Renewal.renew, []
+
+    def fails(machine, traced):
+        if machine.graph.device in short:
+            raise OutOfMemory("no room")
+        renew(machine, traced)
+
+    def work(comm):
+        local, backend = setting(comm)
+        context(comm, local, backend, repeats=False).run(Levels(source=1))
+        if comm.rank == loser:
+            short.append(backend.device)
+            monkeypatch.setattr(Renewal, "renew", fails)
+        context(comm, local, backend, repeats=True).run(Levels(source=1))
+
+    outcomes = on_ranks(RANKS, work)
+    assert [(type(outcome), str(outcome)) for outcome in outcomes] == [(OutOfMemory, "no room")] * RANKS

@@ -11,6 +11,7 @@ from report_schema import SCHEMA, violations
 from sample_report import sample
 
 from dgraph.algorithms import ALGORITHMS
+from dgraph.backend.round_stats import RoundStats
 from dgraph.cli import main
 from dgraph.comm import SerialComm, world
 from dgraph.engine.rounds import round_series
@@ -74,6 +75,24 @@ def test_rounds_may_come_many_at_a_time(monkeypatch):
     for part in np.split(figures, [1, 40, 41, 41, 700]):
         many.extend(part, 0.5)
     assert many.summary() == one.summary()
+
+
+def test_rounds_of_a_rank_can_be_worked_out_by_another():
+    """Check that times of batches make the table that the rank itself makes, also where rounds are thinned out."""
+    rng = np.random.default_rng(4)
+    ranks = [(round_series.RoundSeries(timers, 0.0, 20), timers) for timers in ({}, {})]
+    for count in (1, 7, 30, 2):
+        figures = rng.integers(0, 9, (count, 3)) // [1, 1, 8]
+        for series, timers in ranks:
+            for name in round_series.PARTS[1:]:
+                timers[name] = timers.get(name, 0.0) + rng.random() * 1e-3
+            series.extend(figures, rng.random() * 1e-3, [RoundStats("twc", rounds=count)])
+    (mine, _), (other, _) = ranks
+    assert mine.times()[1] == {"twc": 40}
+    times, _ = other.times()
+    assert mine.parts_of(times) == other.parts() != mine.parts()
+    assert mine.count == other.count == 40
+    assert other.times() is None  # they are sent as a table once a report has read them
 
 
 def test_long_runs_are_thinned_but_counted(monkeypatch):

@@ -28,6 +28,7 @@ from dgraph.backend.cuda import gpu_options
 from dgraph.backend.cuda.device.compiled_module import Environment
 from dgraph.backend.cuda.device.downloads import Downloads
 from dgraph.backend.cuda.device.uploads import Uploads
+from dgraph.backend.cuda.device_graph import device_graph
 from dgraph.graph.devices import memory_limit
 
 HERE = Path(__file__).parent
@@ -37,6 +38,8 @@ FLAGS = "-std=c++17", "-w", "-fPIC", "-fno-strict-aliasing", "-U_FORTIFY_SOURCE"
 LIBRARY = "-O0", "-shared", "-Wl,-Bsymbolic", "-nodefaultlibs", "-lc", "-lgcc"
 
 gpu_options.SMALL_GRAPH = gather_near_hubs.FEW = 0  # searches of the small graphs of tests pull and gather, too
+
+device_graph.LEAST_SHARED = 0  # replicas of small graphs share work, too
 
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="g++ is not there to compile the kernels as C++")
 
@@ -152,6 +155,9 @@ class Device:
 
     def free(self, wanted: int = 0) -> int:
         return self.memory if self.limit is None else min(self.memory, self.limit)
+
+    def spares(self, size: int) -> bool:
+        return self.free() >= size
 
     def used(self) -> int:
         return 0

@@ -134,7 +134,7 @@ def gather(ctx: Context, source: int, delta: float, dtype: str, following: Seque
     width = NEAR * delta if dtype[0] == "f" else max(np.floor(NEAR * delta), 1.0)
     lid, plain = ctx.local.lid(source), ctx.checkpoints is not None or not ctx.few_rounds
     light = width * (1 + MARGIN)
-    kind = FarDistancesFlagged if ctx.largest(int(ctx.local.mirrors_pull)) else FarDistances
+    kind = FarDistancesFlagged if ctx.mirrors_pull(ctx.local) else FarDistances
 
     def far_program(near: float, bucket: float, gathers: bool) -> Program:
         outer = kind(source=source, near=_limit(near, dtype), delta=bucket).retype(dist=dtype)

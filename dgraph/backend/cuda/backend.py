@@ -20,7 +20,7 @@ from dgraph.backend.cuda.device_graph.graph_size import GraphSize, is_skewed
 from dgraph.backend.cuda.device_graph.small_graph import graph_on
 from dgraph.backend.cuda.exchange.exchange import Exchange
 from dgraph.backend.cuda.filtered_edges.kinds import kind_of
-from dgraph.backend.cuda.gathered.gathered_graph import whole_graph
+from dgraph.backend.cuda.gathered.gathered_graph import gathered_before, replica_of, whole_graph
 from dgraph.backend.cuda.gathered.numbering import numbering_of
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.memory import memory_plan as plans
@@ -223,10 +223,7 @@ class CudaBackend(Backend):
         from dgraph.backend.cuda.certificates import evidence  # not at the top: lists would wait for Numba
 
         def moves() -> BulkMoves:
-            self.prepare(local, graph.comm)
-            with graph.comm.together():
-                part = self.graph_of(local)
-            return numbering_of(part, graph.comm).moves
+            return numbering_of(self.part_of(local, graph.comm), graph.comm).moves
 
         return evidence(graph, local, self.device, None if self.alone else moves)
 
@@ -285,6 +282,22 @@ class CudaBackend(Backend):
             self.planned = max(self.planned, machine.planned)
         return machine
 
+    @property
+    def repeats(self) -> bool:  # type: ignore[override]
+        """True if GPUs exchange messages: machines keep their mailboxes."""
+        return self.links is not None
+
+    def repeated(self, traced: Traced, local: LocalGraph, direction: str) -> Any:
+        """Return the machine of an earlier run if graph, machine code and mailboxes are still there."""
+        key, graph = self._key(traced, self._direction(traced, local, direction)), self._uploaded(local)
+        if key is None or graph is None:
+            return None
+        machine, graph.links = self._graphs.machines(local).find(key), self.links
+        if machine is None or not machine.settled:
+            return None
+        machine.repeats = True
+        return self.machine(traced, local, direction)
+
     def keep(self, machine: Any, local: LocalGraph) -> None:
         """Keep a machine whose run has ended for the next run of its program."""
         if machine.kept_as is not None:
@@ -334,14 +347,32 @@ class CudaBackend(Backend):
                 )
         return self._graph(local)
 
+    def _uploaded(self, local: LocalGraph) -> DeviceGraph | None:
+        """Return the graph if it is on the GPU as this run's options want it; not collective."""
+        self.device.use()
+        graph = self._graphs.of(local)
+        return graph if graph and self.options.renumber in (None, graph.extent.renumbered) else None
+
+    def part_of(self, local: LocalGraph, comm: Comm) -> DeviceGraph:
+        """Return this rank's part of the graph, uploaded on all ranks; raises as :meth:`graph_of`; collective."""
+        if not comm.total(self._uploaded(local) is None):
+            return self.graph_of(local)
+        self.prepare(local, comm)
+        with comm.together():
+            part = self.graph_of(local)
+        return part
+
     def replica(self, local: LocalGraph, comm: Comm, kernel: str) -> GraphReplica | str:
         """Gather the graph on every rank's GPU, where it stays beside the part; collective."""
         if self.links is None or self.options.schedule != "auto" or local.n >= 1 << 32:
             return "hosts without GPUs, a requested schedule, or ids of 64 bits"
-        self.prepare(local, comm)
-        with comm.together():
-            part = self.graph_of(local)
-        return whole_graph(part, comm, kernel, lambda: self._sharing(self.options, True))
+        uploaded = self._uploaded(local)
+        if gathered_before(uploaded, comm, kernel):
+            assert uploaded is not None
+            return replica_of(uploaded, self._sharing(self.options, True))
+        part = self.part_of(local, comm)
+        lack = whole_graph(part, comm, kernel)
+        return lack or replica_of(part, self._sharing(self.options, True))
 
     def upload(self, local: LocalGraph) -> None:
         """Copy a graph to the GPU, if it is not there; raises as :meth:`graph_of` does."""

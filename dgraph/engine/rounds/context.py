@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from dgraph.backend.backend_base import Backend
 from dgraph.backend.compile_ahead import compile_alongside
 from dgraph.backend.interface import Machine
 from dgraph.comm import Comm, owner_directed
-from dgraph.engine.rounds.driver import Checkpoints, driver_of
+from dgraph.engine.rounds.driver import COLD, Checkpoints, RoundDriver, driver_of, start_without
 from dgraph.engine.rounds.previous import PreviousAnswer
 from dgraph.engine.rounds.return_state import State
 from dgraph.errors import DataError, OutOfMemory, UsageError
@@ -28,6 +28,8 @@ from dgraph.graph.names import Names
 from dgraph.program import Program, Traced, trace
 from dgraph.program.program import ID_SPAN, ID_UNORDERED, IN_DEGREE, extended
 from partitioning.arrays.lazy_numba import compiles
+
+T = TypeVar("T")
 
 FEW_ARCS, RARELY_SHARED = 8, 64
 """Local rounds are taken on graphs of fewer arcs a vertex than the first, with so many vertices a mirror or more."""
@@ -52,6 +54,7 @@ class Context:
         checkpoints: None where the run writes none.
         names: names of the vertices, where they have some.
         previous: an earlier answer to start from; None: start from scratch.
+        repeats: True if machines of earlier runs may start before ranks agree that all have theirs; equal on all ranks.
         rounds: rounds run so far, of all programs.
         weighted: True if a program has read the edges' weights.
     """
@@ -60,11 +63,14 @@ class Context:
         self, local: LocalGraph, comm: Comm, backend: Backend, record, progress,
         direction: str = "auto", sync: str = "auto", max_rounds: int | None = None, place: int = 0,
         checkpoints: Checkpoints | None = None, names: Names | None = None, previous: PreviousAnswer | None = None,
+        repeats: bool = False,
     ):  # fmt: skip
         self.local, self.comm, self.backend = local, comm, backend
         self.record, self.progress = record, progress
         self.direction, self.sync, self.max_rounds = direction, sync, max_rounds
         self.place, self.checkpoints, self.names, self.previous = place, checkpoints, names, previous
+        self.repeats = repeats and direction == sync == "auto" and checkpoints is None
+        self._unchecked: list[tuple[int, Callable[[], None]]] = []
         self.rounds, self.weighted = 0, False
         self._uncompiled: dict[str, None] = {}
         self._coming: list[tuple[Program, LocalGraph]] = []
@@ -85,7 +91,10 @@ class Context:
             return replace(completed, declared=program.fields)
         with self.comm.watchdog.paused():
             local = self._graph(program)
-            machine = self._machine(program, traced)
+        driver = self._repeated(program, traced, local, state) if self.repeats else None
+        with self.comm.watchdog.paused():
+            self.check_owned()
+            machine = self._machine(program, traced) if driver is None else driver.machine
         if machine.remark:
             self._uncompiled.setdefault(type(program).__name__)
             self.record.choose("rounds", "NumPy", f"{', '.join(self._uncompiled)}: {machine.remark}")
@@ -95,8 +104,9 @@ class Context:
         if machine.traced.weighted:
             self.check_weights()
         limit = self.max_rounds if self.max_rounds is not None else sys.maxsize
-        driver = driver_of(machine, local, self.comm, self.record, self.progress, self.sync, self.checkpoints)
-        driver.start(state)
+        if driver is None:
+            driver = driver_of(machine, local, self.comm, self.record, self.progress, self.sync, self.checkpoints)
+            driver.start(state)
         if self.checkpoints:
             with self.comm.watchdog.paused():
                 self.checkpoints.resume(program, machine)
@@ -120,6 +130,49 @@ class Context:
             with self.comm.watchdog.paused():
                 self.checkpoints.finished(program, result)
         return result
+
+    def _repeated(
+        self, program: Program, traced: Traced, local: LocalGraph, state: Mapping[str, Any]
+    ) -> RoundDriver | None:
+        """Start the machine that an earlier run kept, if every rank has one; return its driver, else None; collective.
+
+        One agreement, of the first totals, takes the place of those on memory, machine code, mailboxes and sources.
+        """
+        error: BaseException | None = None
+        driver: RoundDriver | None = None
+        try:
+            with self.record("prepare"):
+                machine = self.backend.repeated(traced, local, self._direction(program))
+                if machine is not None:
+                    driver = driver_of(machine, local, self.comm, self.record, self.progress)
+        except Exception as caught:
+            error, driver = caught, None
+        beside = sum(self.local.owns(vertex) for vertex, _ in self._unchecked)
+        if driver is not None:
+            driver.start(state, beside)
+            beside = driver.beside
+        else:
+            beside = start_without(traced, self.comm, beside + COLD, error)
+        if beside % COLD == len(self._unchecked):
+            self._unchecked.clear()
+        if beside < COLD:
+            return driver
+        if driver is not None:
+            self.backend.keep(driver.machine, local)
+        return None
+
+    def owned(self, vertex: int, refuse: Callable[[], None]) -> None:
+        """Call ``refuse`` on all ranks if none owns a vertex: here, or when the next program starts; collective."""
+        self._unchecked.append((vertex, refuse))
+        if not self.repeats:
+            self.check_owned()
+
+    def check_owned(self) -> None:
+        """Check the vertices of :meth:`owned` that are not checked yet; collective."""
+        while self._unchecked:
+            vertex, refuse = self._unchecked.pop(0)
+            if not self.total(self.local.owns(vertex)):
+                refuse()
 
     def _with_builtins(self, program: Program, state: Mapping[str, Any]) -> tuple[Program, Traced, Mapping[str, Any]]:
         """Add the values of ``in_degree`` and of ``e.id`` for a program that reads them; return its trace, too."""
@@ -162,7 +215,7 @@ class Context:
 
     def _check_whole_rows(self, traced: Traced, local: LocalGraph) -> None:
         """Refuse a program that folds whole rows on a partition that cuts rows; raises on every rank alike."""
-        if self.total(local.mirrors_pull):
+        if self.mirrors_pull(local):
             able = ("oec" if traced.program.reverse else "iec") if local.directed else "oec or metis"
             raise UsageError(
                 f"{type(traced.program).__name__} folds all in-edges of a vertex ({traced.row_reducer!r}), and this "
@@ -175,11 +228,12 @@ class Context:
         Raises:
             DataError: names an edge, the same one on any number of ranks.
         """
-        kind = self.local.out.weight_type
+        rows = self.local.out
+        kind = rows.weight_type
         if self._weights_checked or kind is None or kind.kind != "f":
             return
-        low, most, _ = self.local.out.weight_range
-        if self.total(not (np.isfinite(low) and np.isfinite(most))):
+        low, most, _ = rows.weight_range
+        if self.once("infinite weights", lambda: self.total(not (np.isfinite(low) and np.isfinite(most)))):
             self.refuse_weights(lambda weights: ~np.isfinite(weights), "a weight that is used must be finite")
         self._weights_checked = True
 
@@ -383,7 +437,7 @@ class Context:
             return self.comm.size > 1 and bool(asked)
         free = self.direction == self.sync == "auto" and self.max_rounds is None and not self.checkpoints
         few = free and self.local.arcs < FEW_ARCS * self.local.n
-        if few and self.total(self.local.mirrors) * RARELY_SHARED <= self.local.n:
+        if few and self.once("mirrors", lambda: self.total(self.local.mirrors)) * RARELY_SHARED <= self.local.n:
             self.record.choose("exchanges", "after local rounds", "few edges a vertex, few vertices on several ranks")
             return True
         return False
@@ -402,6 +456,22 @@ class Context:
     def few_rounds(self) -> bool:
         """True if few rounds over many edges cost less than many over few, as on GPUs; equal on all ranks."""
         return self.backend.few_rounds
+
+    @property
+    def largest_degree(self) -> int:
+        """Largest out-degree of the whole graph; collective."""
+        return self.once("largest degree", lambda: self.largest(self.local.largest_degree))
+
+    def mirrors_pull(self, local: LocalGraph) -> bool:
+        """Return True if pulls on a partition read rows of mirrors on some rank; collective."""
+        return self.once("mirrors pull", lambda: self.total(local.mirrors_pull), local) > 0
+
+    def once(self, what: str, agree: Callable[[], T], local: LocalGraph | None = None) -> T:
+        """Return what ``agree`` finds out of a partition (None: ``self.local``) at the first call; collective."""
+        agreed = vars((local or self.local).out).setdefault("agreed", {})
+        if what not in agreed:
+            agreed[what] = agree()
+        return agreed[what]
 
     @overload
     def total(self, value: int) -> int: ...

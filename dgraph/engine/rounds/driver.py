@@ -22,7 +22,7 @@ from dgraph.comm import Comm
 from dgraph.engine.rounds.return_state import State
 from dgraph.errors import Cancelled, PeerLost
 from dgraph.graph.local import LocalGraph
-from dgraph.program import Program
+from dgraph.program import Program, Traced
 
 if TYPE_CHECKING:
     from dgraph.engine.sync import Sync
@@ -32,6 +32,9 @@ LEAST = 1e-9
 
 LOOK_AROUND = 0.05
 """Seconds of fused rounds between two checks for signals, cancellation and progress output."""
+
+COLD = 1 << 32
+"""Part of the word beside the first totals, by a rank without a kept machine; see :func:`start_without`."""
 
 CANCEL = 1 << 40
 """Request of a rank to end the run after this round. Requests are summed over ranks; those for checkpoints are
@@ -49,6 +52,9 @@ WATCHED_SHARE = 16
 AHEAD = 1 << 14
 """Rounds that GPUs run between two checks of the host: about a quarter of a second."""
 
+
+HEAD = 4
+"""Words of an agreement before the machine's integers: failures, vertices that wait, requests, ``beside``."""
 
 PendingTotals = Callable[[], tuple[np.ndarray, np.ndarray, int]]
 """Wait for a round's totals: integers, sums of floats, and the number of vertices that wait in buckets."""
@@ -100,13 +106,17 @@ class RoundDriver(ABC):
         self.every_edge = arcs if machine.traced.all else 0
         self.record, self.progress, self.watchdog = record, progress, comm.watchdog
         self.error: BaseException | None = None
-        self.requests = 0
+        self.requests = self.beside = 0
         self.residual = machine.traced.program.residual if record.residuals else None
 
-    def start(self, initial: Mapping[str, np.ndarray]) -> None:
-        """Run ``init`` on every rank and agree on the first totals."""
+    def start(self, initial: Mapping[str, np.ndarray], beside: int = 0) -> None:
+        """Run ``init`` on every rank and agree on the first totals, and on the sum of ``beside`` over ranks.
+
+        If a rank came without a machine (``self.beside >= COLD``), the start has to be repeated.
+        """
         with self.record("init"):
             self._attempt(lambda: self.machine.start(initial))
+            self.beside = beside
             self._agree(starting=True)
 
     @abstractmethod
@@ -161,6 +171,8 @@ class RoundDriver(ABC):
         except TimeoutError:
             assert self.error is not None
             raise self.error from None
+        if self.beside >= COLD:
+            return
         if integers[0] == 0 and waiting:
             bucket = self.comm.allreduce(np.array([machine.lowest_bucket()], np.int64), "min")
             self._attempt(lambda: machine.open_bucket(int(bucket[0])))
@@ -177,31 +189,53 @@ class RoundDriver(ABC):
         """Start the allreduce of the round's totals; the returned function waits for it."""
         machine, failed = self.machine, self.error is not None
         integers, floats = machine.totals()
-        mine = np.array([failed, machine.waiting, self._request(), *integers], np.int64)
-        if self.comm.size > 1 and floats.size:
-            return lambda: self._end_agreement(mine, *self._gathered(mine, floats))
+        mine = np.array([failed, machine.waiting, self._request(), self.beside, *integers], np.int64)
+        if self.comm.size > 1 and (floats.size or machine.minima):
+            return lambda: self._end_agreement(*self._gathered(mine, floats))
         started = self.comm.begin_allreduce(mine)
-        return lambda: self._end_agreement(mine, started(), floats)
+        return lambda: self._end_agreement(started(), floats)
 
     def _gathered(self, mine: np.ndarray, floats: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Sum over ranks in one exchange; floats are added in rank order, so that every rank has the same bits."""
+        """Reduce over ranks in one exchange; floats are added in rank order, so that every rank has the same bits."""
         gathered = self.comm.allgather(np.concatenate([mine, floats.view(np.int64)]))
         sums = np.zeros_like(floats)
         for part in gathered[:, mine.size :]:
             sums += np.ascontiguousarray(part).view(np.float64)
-        return gathered[:, : mine.size].sum(axis=0), sums
+        integers, minima = gathered[:, : mine.size], self.machine.minima
+        whole = integers.sum(axis=0)
+        whole[mine.size - minima :] = integers[:, mine.size - minima :].min(axis=0)
+        return whole, sums
 
-    def _end_agreement(
-        self, mine: np.ndarray, whole: np.ndarray, floats: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, int]:
-        """Return sums of integers and of floats, and the number of waiting vertices; minima are reduced apart."""
-        if self.machine.minima:
-            whole[-self.machine.minima :] = self.comm.allreduce(mine[-self.machine.minima :], "min")
+    def _end_agreement(self, whole: np.ndarray, floats: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+        """Return reduced integers, sums of floats, and the number of waiting vertices."""
         if whole[0]:
             self.comm.deadline = math.inf
             self.comm.agree(self.error)
-        self.requests = int(whole[2])
-        return whole[3:], floats, int(whole[1])
+        self.requests, self.beside = whole[2:HEAD].tolist()
+        return whole[HEAD:], floats, int(whole[1])
+
+
+def start_without(traced: Traced, comm: Comm, beside: int, error: BaseException | None) -> int:
+    """Take part in the agreement of :meth:`RoundDriver.start` on a rank without a machine; collective.
+
+    Args:
+        traced: the program.
+        comm: the ranks.
+        beside: this rank's word, ``COLD`` included.
+        error: of this rank; it is raised on all ranks.
+
+    Returns:
+        The sum of ``beside`` over ranks.
+    """
+    mine = np.zeros(HEAD + 2 + len(traced.integer_sums), np.int64)
+    mine[0], mine[HEAD - 1] = error is not None, beside
+    if traced.float_sums or traced.minima:
+        whole = comm.allgather(np.concatenate([mine, np.zeros(len(traced.float_sums), np.int64)])).sum(axis=0)
+    else:
+        whole = comm.allreduce(mine)
+    if whole[0]:
+        comm.agree(error)
+    return int(whole[HEAD - 1])
 
 
 class HostDriven(RoundDriver):
@@ -293,7 +327,7 @@ class OneLaunch(RoundDriver):
         first = max(1, min(machine.first_rounds, edges // max(arcs, 1)))
         self.first_batch = first if self.residual is None else 1
 
-    def start(self, initial: Mapping[str, np.ndarray]) -> None:
+    def start(self, initial: Mapping[str, np.ndarray], beside: int = 0) -> None:
         """Run ``init``; a machine that also began its first round needs no totals from here."""
         with self.record("init"):
             self._attempt(lambda: self.machine.start(initial))

@@ -169,23 +169,31 @@ class Record:
     def later(self) -> Callable[[], dict]:
         """Gather the records of a run that ends now; return a function that makes the report of them; collective."""
         if self.comm.size > 1:
-            texts = self._gathered()
-            return lambda: self._report(texts)
+            records = self._gathered()
+            return lambda: self._report(records)
         self._ended = time.perf_counter() - self.began, peak_memory()
         return self.collect
 
-    def _gathered(self) -> list[bytes]:
-        """Return every rank's record as JSON; collective."""
-        text = json.dumps(self._mine()).encode()
+    def _gathered(self) -> list[tuple[bytes, bytes]]:
+        """Return every rank's record as JSON, and the times of its rounds; collective."""
         if self.comm.size == 1:
-            return [text]
-        return [part.tobytes() for part in self.comm.allgatherv(np.frombuffer(text, np.uint8))]
+            return [(json.dumps(self._mine()).encode(), b"")]
+        times = self.rounds.times()
+        text, tail = json.dumps(self._mine(times)).encode(), b"" if times is None else times[0].tobytes()
+        parts = self.comm.allgatherv(np.frombuffer(len(text).to_bytes(8, "little") + text + tail, np.uint8))
+        ends = [8 + int.from_bytes(part[:8].tobytes(), "little") for part in parts]
+        return [(part[8:end].tobytes(), part[end:].tobytes()) for part, end in zip(parts, ends, strict=True)]
 
-    def _report(self, texts: list[bytes]) -> dict:
+    def _report(self, records: list[tuple[bytes, bytes]]) -> dict:
         """Return the report of every rank's record."""
         from dgraph._support.version import __version__
 
-        ranks = [_rank(json.loads(text)) for text in texts]
+        ranks = []
+        for text, tail in records:
+            rank = _rank(json.loads(text))
+            if rank["rounds"] is None:
+                rank["rounds"] = self.rounds.parts_of(np.frombuffer(tail).reshape(-1, 2 + len(PARTS) + 1))
+            ranks.append(rank)
         warnings = list(dict.fromkeys(text for rank in ranks for text in rank.pop("warnings")))
         return {
             "version": VERSION,
@@ -202,21 +210,24 @@ class Record:
             "rounds": self.rounds.summary(),
         }
 
-    def _mine(self) -> dict:
-        """Return this rank's record; :func:`_rank` brings it into the form of the report, if that is read."""
+    def _mine(self, times: tuple[np.ndarray, dict[str, int]] | None = None) -> dict:
+        """Return this rank's record; :func:`_rank` brings it into the form of the report, if that is read.
+
+        ``times``: from :meth:`RoundSeries.times`, if they are sent in place of the rounds.
+        """
         seconds = dict.fromkeys(PHASES + PARTS, 0.0) | self.seconds
         seconds["wall"], peak = self._ended or (time.perf_counter() - self.began, peak_memory())
         gpu: dict = {} if self.gpu is None else {"gpu": self.gpu}
         if self.gpu_memory is not None:
             gpu["gpu_memory"] = self.gpu_memory
-        if self.rounds.schedules:
-            gpu["schedules"] = self.rounds.schedules
+        if schedules := self.rounds.schedules if times is None else times[1]:
+            gpu["schedules"] = schedules
         if self.kernels:
             names = ("schedule", "kernel", "walks", "launches", "seconds")
             gpu["kernels"] = [dict(zip(names, (*k, n, round(s, 9)), strict=True)) for k, (n, s) in self.kernels.items()]
         if queues := self.queues.facts():
             gpu["queues"] = queues
-        if load := self.rounds.loads.facts():
+        if times is None and (load := self.rounds.loads.facts()):
             gpu["load"] = load
         return {
             "rank": self.comm.rank,
@@ -228,7 +239,7 @@ class Record:
             "peak_memory_bytes": peak,
             **gpu,
             "spans": self.spans,
-            "rounds": self.rounds.parts(),
+            "rounds": self.rounds.parts() if times is None else None,
             "warnings": self.warnings,
         }
 

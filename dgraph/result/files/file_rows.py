@@ -74,7 +74,10 @@ class FileRows:
         self.comm, self.key, self.infinity, self.nullable = comm, key, infinity, nullable
         self.threads, self.metadata = threads, metadata
         mine = len(next(iter(self.columns.values())))
-        self.total = comm.total(mine)
+        ends = [0, 0] if key is None or not mine else [key[0], key[-1]]
+        counts, lowest, highest = comm.allgather(np.array([mine, *ends], np.int64)).T
+        self.total, self._before = int(counts.sum()), int(counts[: comm.rank].sum())
+        self._in_order = key is None or bool((highest[counts > 0][:-1] < lowest[counts > 0][1:]).all())
         if comm.size == 1:
             self._cuts = np.array([0, mine])
         else:
@@ -83,11 +86,18 @@ class FileRows:
             rows = workers * max(1, min(PART, PART_BYTES // widest))
             parts = comm.size if once else max(1, -(-self.total // (rows * comm.size))) * comm.size
             if key is None:
-                inner = (np.arange(1, parts) * self.total // parts - comm.before(mine)).clip(0, mine)
+                inner = (np.arange(1, parts) * self.total // parts - self._before).clip(0, mine)
             else:
                 inner = np.searchsorted(key, splitters(key, parts, self.total, comm))
             self._cuts = np.concatenate([[0], inner, [mine]])
         self._starts = np.concatenate([[0], np.cumsum(comm.allreduce(np.diff(self._cuts).astype(np.int64)))])
+
+    def scattered_pieces(self) -> Iterator[tuple[int, dict[str, np.ndarray]]]:
+        """Yield as :meth:`pieces`, but where ranks' rows follow each other, each rank gets its own; collective.
+
+        Pieces are in the order of the file if those of a lower rank come first.
+        """
+        return iter([(self._before, self.columns)]) if self._in_order else self.pieces()
 
     def pieces(self, begin: int = 0, end: int | None = None) -> Iterator[tuple[int, dict[str, np.ndarray]]]:
         """Yield the rows from ``begin`` to before ``end`` (None: all): rank r receives the r-th part; collective.

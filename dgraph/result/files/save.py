@@ -75,7 +75,7 @@ def save_npz(file: SharedFile, rows: FileRows) -> None:
     comm = file.comm
     dtypes = {name: _file_dtype(values, comm) for name, values in rows.columns.items()}
     archive, sums = npz.members(dtypes, rows.total), []
-    for first, columns in rows.pieces():
+    for first, columns in rows.scattered_pieces():
         mine = np.zeros((len(archive), 2), np.int64)
         for member, summed in zip(archive, mine, strict=True):
             dtype = dtypes[member.name]

@@ -34,12 +34,9 @@ class ForestBetweenGpus(GpuForest):
         if backend.links is None or not 0 < local.n < 2**32 - 1:
             return False
         with ctx.record("prepare"), comm.watchdog.paused():
-            backend.prepare(local, comm)
-            with comm.together():
-                part = backend.graph_of(local)
-                sample = sampled(part)
-            self.weights = Weights.of(local.out).of_all(comm)
-            sample = np.sort(np.concatenate(comm.allgatherv(sample)))
+            part = backend.part_of(local, comm)
+            self.weights = ctx.once("forest weights", lambda: Weights.of(local.out).of_all(comm))
+            sample = ctx.once("forest sample", lambda: _sampled(part, comm))
             self.first = First.of(sample, local.n, local.arcs, part.edges, self.weights)
             need = bytes_needed(part, local.n, self.weights, self.first) + PAIR * _most_pairs(local.n, comm)
             missing = lacking(part, comm, need + _bytes_of_places(part, comm), ("whole", "oriented"))
@@ -54,13 +51,20 @@ class ForestBetweenGpus(GpuForest):
             numbering = numbering_of(part, comm)
             places, ids = numbering.id_order()
         began = time.perf_counter()
-        with comm.agreeing(values=1):
+        with comm.agreeing(values=1 + comm.size):
             search = SharedSearch(part, self.weights, ids, places, self.first, numbering)
             search.join()
             columns = search.columns()
         ctx.record.add("exchange", search.exchanging)
         ctx.record.add("compute", time.perf_counter() - began - search.exchanging)
         return columns
+
+
+def _sampled(part: DeviceGraph, comm: Comm) -> np.ndarray:
+    """Return a sorted sample of the weights of all ranks' arcs; collective."""
+    with comm.together():
+        sample = sampled(part)
+    return np.sort(np.concatenate(comm.allgatherv(sample)))
 
 
 def _most_pairs(n: int, comm: Comm) -> int:
@@ -118,47 +122,53 @@ class SharedSearch(RowSearch):
     def _chosen(self) -> bool:
         if self._alone:
             return super()._chosen()
-        if not self._most(self.numbers["edge_count"]):
-            return False
-        self._reduce("best")
-        if not self.packed:
+        chosen = self._reduce("best", self.numbers["edge_count"])
+        if chosen and not self.packed:
             self._launch("choose_pairs")
             self._reduce("second")
-        return True
+        return chosen
 
-    def _reduce(self, name: str) -> None:
-        """Reduce the first word of each tree over ranks; collective.
+    def _reduce(self, name: str, edges: int = 1) -> bool:
+        """Reduce the first word of each tree over ranks, unless all have 0 ``edges``: return False; collective.
 
         Ranks send pairs of a root and its word, or all words where there are too many roots.
 
         Args:
             name: "best" or "second".
+            edges: that this rank has left.
         """
         second, moves, peers = int(name == "second"), self.moves, range(self.moves.comm.size)
         self._launch("count_words", second)
         count = self._counted()[0]
-        pairs = self._most(count) <= _most_pairs(self.n, moves.comm)
+        most, *counts = self._most(edges, *[count * (peer == moves.comm.rank) for peer in peers])
+        if not most:
+            return False
+        pairs = max(counts) <= _most_pairs(self.n, moves.comm)
         if pairs:
             self.arrays["sent"] = self.device.xp.empty(2 * count, np.uint64)
             self._launch("pack", second)
             self._counted()
         began = time.perf_counter()
         if pairs:
-            sent = Leaving.of(self.arrays["sent"])
-            leaving = {peer: sent for peer in peers if peer != moves.comm.rank}
-            moves.move(np.uint64, leaving, lambda _, first, piece: self._merge(piece, second))
+            leaving = {peer: Leaving.of(self.arrays["sent"]) for peer in peers if peer != moves.comm.rank}
+            words = [[2 * count * (peer != rank) for peer in peers] for rank, count in enumerate(counts)]
+            moves.move(np.uint64, leaving, lambda _, first, piece: self._merge(piece, second), np.array(words))
         else:
             moves.allreduce(self.arrays[name], self.device.xp.minimum)
         self.exchanging += time.perf_counter() - began
+        return True
 
     def _merge(self, pairs: Any, second: int) -> None:
         self.arrays["received"], self.numbers["arrived"] = pairs, len(pairs) // 2
         self._launch("merge", second)
 
-    def _most(self, count: int) -> int:
-        """Return the largest count of all ranks, or raise the error by which a rank ended before; collective."""
-        return -self.moves.comm.agree(None, -count)[0]
+    def _most(self, *figures: int) -> list[int]:
+        """Return the largest of each figure on any rank, or raise the error by which a rank ended before; collective.
+
+        There is one figure for all ranks, and one for each.
+        """
+        return [-least for least in self.moves.comm.agree(None, *(-figure for figure in figures))]
 
     def _summed(self, sums: np.ndarray) -> np.ndarray:
-        self._most(0)
+        self._most(*[0] * (1 + self.moves.comm.size))
         return self.moves.comm.allreduce(sums)

@@ -56,10 +56,8 @@ class WedgesBetweenGpus(RowSolver):
         if backend.links is None or not 0 < local.n < 2**31:  # CuPy has no positions above
             return False
         with ctx.record("prepare"), comm.watchdog.paused():
-            backend.prepare(local, comm)
-            with comm.together():
-                part = backend.graph_of(local)
-                need = numbering_bytes(part, comm.size)
+            part = backend.part_of(local, comm)
+            need = numbering_bytes(part, comm.size)
             if comm.total(int(part.oriented is None)):
                 part.oriented = None
                 part.oriented = _gathered(ctx, part, need)

@@ -188,6 +188,10 @@ class CudaDevice:
                 free = self._free()
         return free
 
+    def spares(self, size: int) -> bool:
+        """Return True if so many bytes can be allocated without eviction; the driver is asked only if it has to be."""
+        return (self.limit is None and self.pool.free_bytes() >= size) or self._free() >= size
+
     def _free(self) -> int:
         allowed = None if self.limit is None else self.limit - self.elsewhere() - self.used() - self.raw.held_bytes()
         if allowed is not None and self.allocator == "cupy":

@@ -46,6 +46,11 @@ class DeviceCsr:
         self.offsets, self.neighbours, self.weights = offsets, neighbours, weights
 
 
+LEAST_SHARED = 1 << 30
+"""Fewest arcs of a gathered graph at which GPUs share work. The first look of mis at all vertices, shared by two H200s,
+took 1.24 ms in place of .78 at 2**29 arcs, and 1.59 in place of 1.44 at 2**30 (``benchmarks/results/across-2.md``)."""
+
+
 class DeviceGraph(RowClasses, IdPlaces):
     """Arrays of a :class:`LocalGraph` on a device.
 
@@ -64,7 +69,7 @@ class DeviceGraph(RowClasses, IdPlaces):
         whole: the graph of all ranks as gathered on one GPU; None: it was not, or its memory was needed.
         oriented: rows of all ranks as gathered for counts of triangles; None likewise.
         numbering: numbers of the vertices in the whole graph; None likewise.
-        replicas: GPUs that hold this graph, if it was gathered; else None.
+        replicas: GPUs that hold this graph and share work, if it was gathered and is large; else None.
     """
 
     marks: Any = row_marks
@@ -98,7 +103,7 @@ class DeviceGraph(RowClasses, IdPlaces):
         self.order, self.place = vertices.order if vertices.place is not None else None, vertices.place
         self.out = DeviceCsr(built.offsets, built.neighbours, built.weights)
         self.original, self.degree = local.original_ids, local.degree
-        self.lids, self.replicas = vertices.lids, local.replicas
+        self.lids, self.replicas = vertices.lids, local.replicas if local.arcs >= LEAST_SHARED else None
         if local.in_edges is not None:
             self.incoming = local.in_edges
 

@@ -39,6 +39,7 @@ class Exchange:
         record: receives bytes and messages by peer, and seconds of packing, of unpacking and of waiting for peers.
 
     Attributes:
+        sizes: peer → most bytes of a message.
         broadcasts, pushed: exchange words of the broadcast and of the reduce in push rounds; 0: no such exchange.
         most: limit on active vertices and on edges of a small round, summed over ranks.
         pulls: the plan of pull rounds.
@@ -56,8 +57,9 @@ class Exchange:
         fields = machine.traced.fields
         self._bit = {name: 1 << i for i, name in enumerate(fields)}
         widths = {name: machine.arrays.dtype(name).itemsize for name in fields}
-        sizes = {peer: self._bound(peer, plans.values(), widths) for peer in self.peers}
-        self.post = post_of(self.graph, comm, links, sizes)
+        self.sizes = {peer: self._bound(peer, plans.values(), widths) for peer in self.peers}
+        self.post = self.graph.post if machine.repeats else post_of(self.graph, comm, links, self.sizes)
+        assert self.post is not None
         self.direct = self.post.boxes.direct
         self._role_sizes = self.post.role_sizes
         self.most = _times(machine.options.small, comm.size)

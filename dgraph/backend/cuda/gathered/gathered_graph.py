@@ -6,7 +6,6 @@ Some algorithms need thousands of short rounds between GPUs, and GPUs that hold 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -108,14 +107,24 @@ def _raw(column: Column) -> Any:
     return raw(column.name) if raw else None  # type: ignore[union-attr]
 
 
-def whole_graph(part: DeviceGraph, comm: Comm, kernel: str, alone: Callable[[], Any]) -> GraphReplica | str:
-    """Return the whole graph, gathered at the first call, or the reason why it is not; collective.
+def gathered_before(part: DeviceGraph | None, comm: Comm, kernel: str) -> bool:
+    """Return True if every rank still has the whole graph, and memory for a kernel; collective.
 
     Args:
-        part: this rank's part.
+        part: this rank's part; None: it is not on the GPU.
         comm: the ranks.
         kernel: name of the registered kernel that will run on it.
-        alone: returns a backend of this GPU for a single rank.
+    """
+    ready = part is not None and part.whole is not None
+    if part is not None and ready:  # enough even if all ranks use one GPU
+        ready = part.device.spares(bytes_needed(part, comm.size, kernel, there=True) * comm.size)
+    return not comm.total(not ready)
+
+
+def whole_graph(part: DeviceGraph, comm: Comm, kernel: str) -> str:
+    """Gather the whole graph at the first call; return "", or the reason why it is not there; collective.
+
+    Arguments as of :func:`gathered_before`.
     """
     there = not comm.total(int(part.whole is None))
     need = bytes_needed(part, comm.size, kernel, there)
@@ -124,4 +133,9 @@ def whole_graph(part: DeviceGraph, comm: Comm, kernel: str, alone: Callable[[], 
     if not there:
         part.whole = None
         part.whole = gathered_graph(part, numbering_of(part, comm))
-    return GraphReplica(part.whole, alone(), partial(_mine, part, part.whole))  # the part must not be evicted meanwhile
+    return ""
+
+
+def replica_of(part: DeviceGraph, alone: Any) -> GraphReplica:
+    """Return the whole graph beside a part; ``alone`` is a backend of this GPU for a single rank."""
+    return GraphReplica(part.whole, alone, partial(_mine, part, part.whole))  # the part must not be evicted meanwhile

@@ -34,7 +34,6 @@ class Replicas:
 
         The parts are ``count`` equal ones, by number.
         """
-        self.moves.comm.agree(None)
         self.moves.spread(array)
 
 

@@ -42,6 +42,7 @@ class DeviceExchange(Protocol):
 
     comm: Comm
     direct: bool
+    sizes: dict[int, int]
 
     @property
     def ends_only(self) -> bool:
@@ -63,6 +64,7 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
         filters_edges: True if it has the kernels that copy edges into rows of their own.
         make_exchange: function that makes ``device_exchange``; the backend sets it.
         make_rounds: function that makes the driver of rounds without the host; the backend sets it.
+        repeats: True if this run starts before ranks agree that all have their machines and mailboxes.
     """
 
     walks_by_schedule, uses_union_find, filters_edges, renewable = True, False, False, True
@@ -149,6 +151,13 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
         """True if the large modules, which a first run does without, are compiled or not needed."""
         return not self.sources.postponed or all(self.device.ready(*text) for text in self.sources.large)
 
+    @property
+    def settled(self) -> bool:
+        """True if a machine at rest needs no compilation, and the graph's mailboxes take its messages."""
+        post, links, sizes = self.graph.post, self.graph.links, self._message_sizes
+        fits = post is not None and links is not None and sizes is not None and post.serves(links, sizes)
+        return fits and self.loaded and self.large_compiled and not self.sources.postponed
+
     def use_large(self, compiled: bool) -> bool:
         """Launch large modules if they are compiled on all ranks; else leave them to the process in the background."""
         if not self.device.postpones:
@@ -186,8 +195,8 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
         """
         if self.graph.links is not None:
             self.kernels.set_environments(self._names)
-        if self.device_exchange is not None and self.device_exchange.direct:
-            self.launch(("round_kernels", "wake"))
+        if not self.repeats:
+            self._wake()
         self._fill_given(initial)
         self.kernels.edges_emitted, self.kernels.prepared = False, ""
         self.started = self.sources.whole and not self._buckets_at_start
@@ -198,6 +207,11 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
             self.launch(("round_kernels", "end_phase", control.STARTED))
         if not self._unread:
             self.read()
+
+    def _wake(self) -> None:
+        """Wake the links to peers, whose mailboxes are known to be there."""
+        if self.device_exchange is not None and self.device_exchange.direct:
+            self.launch(("round_kernels", "wake"))
 
     def _reset_mirrors(self, name: str, identity: int | float) -> None:
         self.arrays.fields[name][self.local.masters :].fill(identity)  # mirrors come last in every numbering
@@ -276,6 +290,8 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
     def apply_totals(self, integers: np.ndarray, floats: np.ndarray, starting: bool) -> None:
         """Apply the totals of all ranks: ``step``, the end, the next direction."""
         arrays, words = self.arrays, self.words
+        if starting and self.repeats:
+            self._wake()
         if self.started and starting:
             return
         if words[control.PROGRAM_ENDS] and not starting:

@@ -24,6 +24,8 @@ class Renewal(MachineParts):
 
     sources: ModuleSet
     device_exchange: Any
+    repeats = False
+    _message_sizes: dict[int, int] | None = None
     _begin_log: Callable[[], None]
 
     def _begin_fields(self, forced: str) -> None:
@@ -51,7 +53,9 @@ class Renewal(MachineParts):
         """Let go of the fields, which the result owns, and of the exchange: every run makes its own with all ranks."""
         self.arrays.drop_fields()
         self.state.clear()
-        self.device_exchange = None
+        if self.device_exchange is not None:
+            self._message_sizes = self.device_exchange.sizes
+        self.device_exchange, self.repeats = None, False
 
     def renew(self, traced: Traced) -> None:
         """Prepare a machine at rest for a run of the same program with other values of parameters."""

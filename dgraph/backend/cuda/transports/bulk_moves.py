@@ -55,26 +55,30 @@ class BulkMoves:
         self._boxes = Mailboxes(device, comm, sizes, sizes, links)
         self.bytes = self._boxes.bytes
 
-    def move(self, dtype: Any, leaving: Mapping[int, Leaving], placed: Placed) -> None:
+    def move(
+        self, dtype: Any, leaving: Mapping[int, Leaving], placed: Placed, counts: np.ndarray | None = None
+    ) -> None:
         """Send items of one dtype to ranks, this one included, and place those that arrive.
 
         Args:
             dtype: of the items, the same on every rank.
             leaving: rank → items for it; a missing rank gets none.
             placed: called for each piece that arrives.
+            counts: ``counts[a, b]`` items go from rank a to b; None: ranks do not know. Where they do, each has waited
+                for its GPU after the last move, and all have agreed on something since.
         """
+        if counts is None:
+            mine = np.array([leaving[peer].count if peer in leaving else 0 for peer in range(self.comm.size)])
+            self._boxes.wait()  # inboxes must have been read before any rank sends again
+            counts = self.comm.allgather(mine)
         rank, step = self.comm.rank, self.piece // np.dtype(dtype).itemsize
-        counts = [np.array([leaving[peer].count if peer in leaving else 0]) for peer in range(self.comm.size)]
-        self._boxes.wait()  # inboxes must have been read before any rank sends again
-        arriving = {peer: int(got[0]) for peer, got in enumerate(self.comm.alltoallv(counts))}
-        own, peers = (
-            arriving.pop(rank),
-            {peer: share for peer, share in leaving.items() if peer != rank and share.count},
-        )
+        own, arriving = int(counts[rank, rank]), {peer: int(counts[peer, rank]) for peer in range(self.comm.size)}
+        del arriving[rank]
+        peers = {peer: share for peer, share in leaving.items() if peer != rank and share.count}
         for first in range(0, own, step):
             placed(rank, first, leaving[rank].piece(first, min(first + step, own)))
-        longest = max([share.count for share in peers.values()] + list(arriving.values()), default=0)
-        for turn in range(-(-self.comm.largest(longest) // step)):
+        longest = int((counts * ~np.eye(len(counts), dtype=bool)).max())
+        for turn in range(-(-longest // step)):
             first = turn * step
             self._pass(peers, first, step, turn % 2)
             for peer, count in arriving.items():
@@ -122,14 +126,20 @@ class BulkMoves:
         self.move(array.dtype, others, combined)
 
     def spread(self, array: Any) -> None:
-        """Bring each rank's slice of an array, about as long as another's, to all ranks."""
+        """Bring each rank's slice of an array, about as long as another's, to all ranks.
+
+        A rank inside :meth:`~dgraph.comm.Comm.agreeing` (``values=0``) that fails before it comes here raises on all.
+        """
         cuts, rank = self._cuts(array), self.comm.rank
 
         def placed(peer: int, first: int, piece: Any) -> None:
             array[cuts[peer] + first : cuts[peer] + first + len(piece)] = piece
 
         mine = Leaving.of(array[cuts[rank] : cuts[rank + 1]])
-        self.move(array.dtype, {peer: mine for peer in range(self.comm.size) if peer != rank}, placed)
+        counts = np.diff(cuts)[:, None] * ~np.eye(self.comm.size, dtype=bool)
+        self._boxes.wait()
+        self.comm.agree(None)
+        self.move(array.dtype, {peer: mine for peer in range(self.comm.size) if peer != rank}, placed, counts)
 
     def _cuts(self, array: Any) -> list[int]:
         return [len(array) * rank // self.comm.size for rank in range(self.comm.size + 1)]
