@@ -23,8 +23,8 @@ from dgraph.algorithms.delta_stepping import Distances, LimitedDistances
 from dgraph.algorithms.kcore_parts.estimates import Estimates
 from dgraph.algorithms.kcore_parts.peel import Peel
 from dgraph.algorithms.kcore_parts.shells import ShellLevels, Shells
-from dgraph.algorithms.kernels.components.components_cuda import text as components
 from dgraph.algorithms.kernels.common.similar_cuda import text as similar
+from dgraph.algorithms.kernels.components.components_cuda import text as components
 from dgraph.algorithms.kernels.forest.forest_search import text as forest
 from dgraph.algorithms.kernels.single_machine import single_text
 from dgraph.algorithms.kernels.strong.strong_cuda import text as strong

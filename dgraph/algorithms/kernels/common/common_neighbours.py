@@ -39,9 +39,9 @@ class CommonNeighbours(HostSolver):
     def bytes(size: RowSize) -> int:
         """Return the bytes of the whole graph on a rank, of the sums of its threads, and of ten vertices for each.
 
-        An arc takes up to 86 while rows are made; a vertex 160, 12 a thread, and 40 for each similar vertex.
+        An arc takes up to 86 while rows are made; a vertex 160, 28 a thread, and 40 for each similar vertex.
         """
-        return (560 + 12 * size.threads) * size.n + 86 * size.m
+        return (560 + 28 * size.threads) * size.n + 86 * size.m
 
     def solve(self, ctx: Context, measure: str) -> CommonNeighbours:
         """Bring the rows of all vertices to this rank; collective."""

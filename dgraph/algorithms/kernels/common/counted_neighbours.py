@@ -24,7 +24,15 @@ from dgraph.algorithms.kernels.common.bit_counters import (
     reaching,
 )
 from dgraph.algorithms.kernels.common.degree_blocks import BITMAP, BLOCK, FIRST, LAST
-from dgraph.algorithms.kernels.common.similar_lists import inserted, quotient, scaled
+from dgraph.algorithms.kernels.common.similar_lists import (
+    COSINE,
+    JACCARD,
+    OVERLAP,
+    SORENSEN,
+    inserted,
+    quotient,
+    scaled,
+)
 from dgraph.backend.cpu.threads.atomics import INNER, OPTIONS, fetch_add, prefetch, trailing_zeros
 from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.graph.rows import edges_of
@@ -34,6 +42,9 @@ CHUNK = 4
 
 STRIP = 8
 """Words of counters that are compared with one number at first."""
+
+NEARLY = 1 - 1e-9
+"""Factor that takes the rounding of a bound into account."""
 
 LISTED = 64
 """Entries of the last bitmaps of a block up to which they are added one by one."""
@@ -47,7 +58,7 @@ PART = 16
 
 def array_counts(
     offsets, targets, shares, measure, first, mine, order, starts, rows, widths, word_widths, firsts, blocks, segments,
-    bitmaps, best, values, cursors, chains, heads, planes, groups, taken,
+    bitmaps, best, values, cursors, chains, heads, homes, lengths, planes, groups, taken,
 ):  # fmt: skip
     """Fill the lists: the common neighbours of some vertices and all others are a matrix.
 
@@ -84,10 +95,11 @@ def array_counts(
 @njit(**OPTIONS)
 def count_by_blocks(
     t, threads, offsets, targets, shares, measure, first, mine, order, starts, rows, widths, word_widths, firsts,
-    blocks, segments, bitmaps, best, values, cursors, chains, heads, planes, groups, taken,
+    blocks, segments, bitmaps, best, values, cursors, chains, heads, homes, lengths, planes, groups, taken,
 ):  # fmt: skip
     """Fill the lists ``best`` and ``values`` of the vertices at the places ``mine``; row 0 is of vertex ``first``."""
-    cursor, chain, head, counters, group, k = cursors[t], chains[t], heads[t], planes[t], groups[t], best.shape[1]
+    cursor, chain, head, counters, group = cursors[t], chains[t], heads[t], planes[t], groups[t]
+    home, length = homes[t], lengths[t]
     while True:
         begin = fetch_add(taken, 0, CHUNK)
         if begin >= len(mine):
@@ -97,83 +109,109 @@ def count_by_blocks(
             row, edges, degree, high = np.int64(order[v]) - first, starts[v], starts[v + 1] - starts[v], 3
             while degree >> high:
                 high += 1
-            filled, need = 0, np.int64(1)
+            filled, share = 0, 0.0
             for step in (1, -1):
-                block, reached = (v >> SHIFT) + (step >> 1), False
+                block, chained = (v >> SHIFT) + (step >> 1), False
                 while 0 <= block < len(head):
-                    least = values[row, k - 1] if filled == k else 0.0
                     narrow = np.int64(widths[block << SHIFT])
                     wide = np.int64(widths[min((block + 1) << SHIFT, len(widths)) - 1])
-                    need = _needed(measure, need, degree, narrow, least)
-                    if need > degree if step > 0 else wide == 0 or scaled(measure, 1.0 * wide, degree, wide) < least:
+                    need = _needed(measure, share, degree, narrow)
+                    if need > degree if step > 0 else _needed(measure, share, degree, max(wide, 1)) > wide:
                         break
-                    if not reached:
-                        reached = True
+                    if not chained:
+                        chained = True
+                        if step > 0:
+                            _find_homes(rows, edges, degree, block, firsts, blocks, home)
                         for i in range(degree):
-                            segment, stop = _segment(np.int64(rows[edges + i]), block, step, firsts, blocks)
-                            if segment != stop:
-                                _chain(segment, i, rows, segments, bitmaps, cursor, chain, head)
+                            segment = home[i, (1 - step) >> 1]
+                            if segment >= 0:
+                                _chain(segment, i, rows, segments, bitmaps, cursor, chain, head, length)
                     if head[block] >= 0:
                         changed = _count(
-                            block, step, rows, segments, bitmaps, cursor, chain, head, counters, high, group
-                        )
-                        filled, need = _enter(
-                            block, v, changed, counters, high, need, measure, degree, widths, word_widths, order, best,
+                            block, step, need, rows, segments, bitmaps, cursor, chain, head, length, counters, high,
+                            group,
+                        )  # fmt: skip
+                        filled, share = _enter(
+                            block, v, changed, counters, high, share, measure, degree, widths, word_widths, order, best,
                             values, row, filled,
                         )  # fmt: skip
                     block += step
-                if reached:
-                    while 0 <= block < len(head):
-                        head[block] = -1
-                        block += step
+                while chained and 0 <= block < len(head):
+                    head[block], length[block] = -1, 0
+                    block += step
 
 
 @njit(**INNER)
-def _needed(measure, need, degree, width, least):
-    """Return the fewest common neighbours, from 1 to ``degree`` + 1, that reach a similarity; near ``need``."""
-    while need > 1 and scaled(measure, np.float64(need - 1), degree, width) >= least:
-        need -= 1
-    while need <= degree and scaled(measure, np.float64(need), degree, width) < least:
-        need += 1
-    return need
+def _share(measure, least):
+    """Return the factor of :func:`_needed` of a similarity."""
+    if measure == JACCARD:
+        return least / (1 + least)
+    return least / 2 if measure == SORENSEN else least
 
 
 @njit(**INNER)
-def _segment(u, block, step, firsts, blocks):
-    """Return the first segment of a row in ``block`` or behind it in the direction of ``step``, and the row's end."""
-    begin, end, sought = firsts[u], firsts[u + 1], block if step > 0 else block + 1
-    low, high = begin, end
+def _needed(measure, share, degree, width):
+    """Return common neighbours of vertices of two degrees, 1 or more, below which the similarity is not reached."""
+    if measure == OVERLAP:
+        scale = 1.0 * min(degree, width)
+    else:
+        scale = np.sqrt(1.0 * degree * width) if measure == COSINE else 1.0 * (degree + width)
+    return max(np.int64(np.ceil(share * scale * NEARLY)), 1)
+
+
+@njit(**INNER)
+def _find_homes(rows, edges, degree, block, firsts, blocks, home):
+    """Set the first segment of each neighbour's row in a block or above it, and the last below it; -1: none."""
+    for i in range(degree):
+        u = np.int64(rows[edges + i])
+        home[i, 0], home[i, 1] = firsts[u], firsts[u + 1]
+        prefetch(blocks, home[i, 0])
+    for i in range(degree):
+        begin, end = home[i, 0], home[i, 1]
+        segment = _segment(begin, end, block, blocks)
+        home[i, 0], home[i, 1] = segment if segment < end else -1, segment - 1 if segment > begin else -1
+
+
+@njit(**INNER)
+def _segment(begin, end, block, blocks):
+    """Return the first of a row's segments ``begin`` to ``end`` in a block or above it."""
+    low, most = begin, block - np.int64(blocks[begin]) if begin < end else 0
+    high = min(end, begin + max(most, 0))  # blocks ascend
+    if high < end and np.int64(blocks[high]) < block:
+        high = end
     while low < high:
         middle = (low + high) >> 1
-        if np.int64(blocks[middle]) < sought:
+        if np.int64(blocks[middle]) < block:
             low = middle + 1
         else:
             high = middle
-    return (low, end) if step > 0 else (low - 1, begin - 1)
+    return low
 
 
 @njit(**INNER)
-def _chain(segment, i, rows, segments, bitmaps, cursor, chain, head):
+def _chain(segment, i, rows, segments, bitmaps, cursor, chain, head, length):
     """Put neighbour ``i`` of a vertex into the chain of the block of its segment."""
     place = segments[segment, 1]
     block = place >> BLOCK
     cursor[i], chain[i], head[block] = segment, head[block], i
-    if place & BITMAP:
-        prefetch(bitmaps[place & BITMAP], 0)
-    else:
-        prefetch(rows, segments[segment, 0])
+    length[block] += 1
+    prefetch(bitmaps[place & BITMAP], 0)
+    prefetch(rows, segments[segment, 0])
 
 
 @njit(**INNER)
-def _count(block, step, rows, segments, bitmaps, cursor, chain, head, counters, high, group):
-    """Add the segments of a block; return the words that may have changed, as bits."""
+def _count(block, step, need, rows, segments, bitmaps, cursor, chain, head, length, counters, high, group):
+    """Add the segments of a block, if there are as many as needed; return the words that may have changed, as bits."""
     changed, grouped, entries, i = np.uint64(0), 0, 0, np.int64(head[block])
     ends = LAST if step > 0 else FIRST
-    head[block] = -1
+    enough = length[block] >= need
+    head[block], length[block] = -1, 0
     while i >= 0:
         after, segment = np.int64(chain[i]), cursor[i]
         begin, place, end = segments[segment, 0], segments[segment, 1], segments[segment + 1, 0]
-        if place & BITMAP:
+        if not enough:
+            pass
+        elif place & BITMAP:
             group[grouped] = segment
             grouped += 1
             entries += end - begin
@@ -183,7 +221,7 @@ def _count(block, step, rows, segments, bitmaps, cursor, chain, head, counters, 
         else:
             changed |= add_list(counters, rows, begin, end)
         if not place & ends:
-            _chain(segment + step, i, rows, segments, bitmaps, cursor, chain, head)
+            _chain(segment + step, i, rows, segments, bitmaps, cursor, chain, head, length)
         i = after
     if entries > LISTED:
         _add_group(group, grouped, segments, bitmaps, counters, high)
@@ -203,53 +241,53 @@ def _add_group(group, grouped, segments, bitmaps, counters, high):
 
 @njit(**INNER)
 def _enter(
-    block, v, changed, counters, high, need, measure, degree, widths, word_widths, order, best, values, row, filled
+    block, v, changed, counters, high, share, measure, degree, widths, word_widths, order, best, values, row, filled
 ):
     """Put the vertices of a block that were counted into a row's list, and clear their counters.
 
     Returns:
-        Vertices in the list, and the last number of common neighbours that was needed.
+        Vertices in the list, and the factor of its least similarity; 0 until it is full.
     """
-    k, n = best.shape[1], len(order)
     for begin in range(0, WORDS, STRIP):
         strip, first = changed >> np.uint64(begin) & np.uint64((1 << STRIP) - 1), (block << SHIFT) + (begin << 6)
-        if strip == 0 or first >= n:
+        if strip == 0 or first >= len(order):
             continue
-        if filled == k:
-            need = _needed(measure, need, degree, np.int64(word_widths[first >> 6]), values[row, k - 1])
+        need = _needed(measure, share, degree, np.int64(word_widths[first >> 6]))
         if need <= degree:
             compare(counters, high, need, begin, begin + STRIP)
             for word in range(begin, begin + STRIP):
                 if counters[high, word]:
-                    filled, need = _enter_word(
-                        (block << SHIFT) + (word << 6), v, word, counters, high, need, measure, degree, widths,
+                    filled, share = _enter_word(
+                        (block << SHIFT) + (word << 6), v, word, counters, high, share, measure, degree, widths,
                         word_widths, order, best, values, row, filled,
                     )  # fmt: skip
         for p in range(high):
             plane = counters[p]
             for word in range(begin, begin + STRIP):
                 plane[word] = np.uint64(0)
-    return filled, need
+    return filled, share
 
 
 @njit(**INNER)
 def _enter_word(
-    first, v, word, counters, high, need, measure, degree, widths, word_widths, order, best, values, row, filled
+    first, v, word, counters, high, share, measure, degree, widths, word_widths, order, best, values, row, filled
 ):
     """Put the vertices of a word of counters, from place ``first`` on, into a row's list."""
-    k, reached = best.shape[1], counters[high, word]
-    if filled == k:
-        least, width, next_width = values[row, k - 1], np.int64(word_widths[first >> 6]), word_widths[(first >> 6) + 1]
-        need = _needed(measure, need, degree, width, least)
-        above = need
-        if width == next_width and order[first] > best[row, k - 1]:
-            above += scaled(measure, np.float64(need), degree, width) == least  # equal ones have higher numbers
-        reached = reaching(counters, high, above, word) if above <= degree else np.uint64(0)
+    k, width = best.shape[1], np.int64(word_widths[first >> 6])
+    need = _needed(measure, share, degree, width)
+    if filled == k and width == word_widths[(first >> 6) + 1] and order[first] > best[row, k - 1]:
+        need += scaled(measure, np.float64(need), degree, width) <= values[row, k - 1]  # equal ones have larger numbers
+    reached = reaching(counters, high, need, word) if need <= degree else np.uint64(0)
+    changed = False
     while reached:
         bit = np.int64(trailing_zeros(reached))
         reached &= reached - np.uint64(1)
         w, common = first + bit, counter(counters, high, word, bit)
-        if w != v and common:
+        if w != v:
             value = scaled(measure, np.float64(common), degree, np.int64(widths[w]))
-            filled = inserted(best, values, row, filled, np.int64(order[w]), value)
-    return filled, need
+            if filled < k or value >= values[row, k - 1]:
+                filled = inserted(best, values, row, filled, np.int64(order[w]), value)
+                changed = True
+    if changed and filled == k:
+        share = _share(measure, values[row, k - 1])
+    return filled, share

@@ -15,8 +15,8 @@ from dgraph.backend.cpu.threads.team import Team
 BITMAP, FIRST, LAST, BLOCK = (1 << 32) - 1, 1 << 32, 1 << 33, 34
 """Parts of a segment's second number: bitmap, first and last of a row, and the lowest bit of its block."""
 
-DENSE = 16
-"""Entries from which on a segment has a bitmap: 32 bytes of it for each."""
+DENSE = 8
+"""Entries from which on a segment has a bitmap: 64 bytes of it for each."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +51,13 @@ class DegreeBlocks:
         return tuple(vars(self).values())
 
     def scratch(self, threads: int) -> tuple[np.ndarray, ...]:
-        """Return cursors, chains and their heads, planes of counters, and groups of segments, for threads."""
+        """Return cursors, chains, their heads, homes and lengths, planes of counters, and groups, for threads."""
         longest = int(np.diff(self.starts[-2:]).max(initial=0))
         count = -(-len(self.order) >> SHIFT)
         return (
             np.empty((threads, longest), np.int64), np.empty((threads, longest), np.int32),
-            np.full((threads, count), -1, np.int32),
+            np.full((threads, count), -1, np.int32), np.empty((threads, longest, 2), np.int64),
+            np.zeros((threads, count), np.int32),
             np.zeros((threads, max(longest.bit_length(), 3) + 1, WORDS), np.uint64), np.empty((threads, 8), np.int64),
         )  # fmt: skip
 
