@@ -116,10 +116,9 @@ def test_lists_over_several_blocks(measure, dense, monkeypatch):
     matrix.setdiag(0)
     matrix.eliminate_zeros()
     degrees = matrix.sum(axis=0)
-    common = (matrix @ matrix).tocoo()
-    two_hops = common.row != common.col
-    one, two = common.row[two_hops], common.col[two_hops]
-    values = FORMULAS[measure](common.data[two_hops], degrees[one], degrees[two])
+    one, two, common = scipy.sparse.find(matrix @ matrix)
+    one, two, common = (numbers[one != two] for numbers in (one, two, common))
+    values = FORMULAS[measure](common, degrees[one], degrees[two])
     order = np.lexsort((two, -values, one))
     order = order[np.arange(len(one)) - np.searchsorted(one[order], one[order]) < 6]
     edges = [ids[ends] if world().rank == 0 else ids[:0] for ends in (source, target)]
