@@ -5,11 +5,13 @@ import math
 import networkx as nx
 import numpy as np
 import pytest
+import scipy.sparse
 from battery import CASES
 from test_battery import combinations, solve
 
 import dgraph
-from dgraph.algorithms.kernels.common import counted_neighbours
+from dgraph.algorithms.kernels.common import degree_blocks
+from dgraph.backend.cpu.threads.plain_kernels import PlainFirst
 from dgraph.comm import SerialComm, world
 from dgraph.errors import UsageError
 
@@ -84,10 +86,8 @@ FORMULAS = {
 }
 
 
-@pytest.mark.parametrize("most", [counted_neighbours.MOST_SHORT, 4], ids=["16 bits", "32 bits"])
 @pytest.mark.parametrize("measure", FORMULAS)
-def test_lists_are_those_of_a_product_of_matrices(measure, most, monkeypatch):
-    monkeypatch.setattr(counted_neighbours, "MOST_SHORT", most)
+def test_lists_are_those_of_a_product_of_matrices(measure):
     graph, common, degrees = whole_graph(9)
     np.fill_diagonal(common, 0)
     values = np.where(common > 0, FORMULAS[measure](common, degrees[:, None], degrees), -1.0)
@@ -99,6 +99,35 @@ def test_lists_are_those_of_a_product_of_matrices(measure, most, monkeypatch):
         assert pairs["source"].tolist() == vertex.tolist()
         assert pairs["target"].tolist() == order[vertex, place].tolist()
         np.testing.assert_allclose(pairs["similarity"], best[vertex, place], rtol=1e-15)
+
+
+@pytest.mark.parametrize("dense", [1, degree_blocks.DENSE, 1 << 30], ids=["bitmaps", "both", "lists"])
+@pytest.mark.parametrize("measure", FORMULAS)
+def test_lists_over_several_blocks(measure, dense, monkeypatch):
+    """Vertices, with many of no edge and many ties, fill more than two blocks; a few have most of the edges."""
+    monkeypatch.setattr(degree_blocks, "DENSE", dense)
+    monkeypatch.setattr(PlainFirst, "runs_plain", lambda self, arguments: False)
+    n, draw = 11_000, np.random.default_rng(8)
+    source = np.concatenate([draw.integers(0, n // 2, 9000), draw.integers(0, 40, 8_000)])
+    target = np.concatenate([draw.integers(0, n // 2, 9000), (n * draw.random(8_000) ** 3).astype(np.int64)])
+    ids = draw.permutation(n)
+    matrix = scipy.sparse.coo_array((np.ones(len(source)), (ids[source], ids[target])), (n, n)).tocsr()
+    matrix = ((matrix + matrix.T) > 0).astype(np.int64)
+    matrix.setdiag(0)
+    matrix.eliminate_zeros()
+    degrees = matrix.sum(axis=0)
+    one, two, common = scipy.sparse.find(matrix @ matrix)
+    one, two, common = (numbers[one != two] for numbers in (one, two, common))
+    values = FORMULAS[measure](common, degrees[one], degrees[two])
+    order = np.lexsort((two, -values, one))
+    order = order[np.arange(len(one)) - np.searchsorted(one[order], one[order]) < 6]
+    edges = [ids[ends] if world().rank == 0 else ids[:0] for ends in (source, target)]
+    graph = dgraph.Graph.from_edges(*edges, n=n, directed=False, device=dgraph.Cpu(threads=2))
+    pairs = dgraph.similarity(graph, measure=measure, k=6).edges.gather()
+    if pairs is not None:
+        assert pairs["source"].tolist() == one[order].tolist()
+        assert pairs["target"].tolist() == two[order].tolist()
+        np.testing.assert_array_equal(pairs["similarity"], values[order])
 
 
 @pytest.mark.parametrize("pairs", [3, 3000], ids=["searched", "marked"])

@@ -23,6 +23,7 @@ from dgraph.algorithms.delta_stepping import Distances, LimitedDistances
 from dgraph.algorithms.kcore_parts.estimates import Estimates
 from dgraph.algorithms.kcore_parts.peel import Peel
 from dgraph.algorithms.kcore_parts.shells import ShellLevels, Shells
+from dgraph.algorithms.kernels.common.similar_cuda import text as similar
 from dgraph.algorithms.kernels.components.components_cuda import text as components
 from dgraph.algorithms.kernels.forest.forest_search import text as forest
 from dgraph.algorithms.kernels.single_machine import single_text
@@ -180,6 +181,7 @@ def texts(architecture):
     )
     yield draw(("uint32", "int64")[turn % 2]), "draw"
     yield wedges(turn % 2 == 1), "wedges"
+    yield similar(13), "similar"
     yield communities(turn % 2 == 1, 256 << turn % 2), "communities"
     yield place_rows(), "place_rows"
     yield strong(turn % 2 == 1, ("uint32", "int64")[turn % 2]), "strong"

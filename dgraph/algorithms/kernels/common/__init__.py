@@ -2,7 +2,9 @@
 
 from dgraph.backend.kernel_register import Solver
 
-KERNELS = (Solver("common neighbours", cpu="common_neighbours:CommonNeighbours"),)
+KERNELS = (
+    Solver("common neighbours", cpu="common_neighbours:CommonNeighbours", gpu="similar_cuda:GpuCommonNeighbours"),
+)
 
 MEASURES = (
     "jaccard", "overlap", "sorensen", "cosine", "adamic_adar", "resource_allocation", "preferential_attachment",

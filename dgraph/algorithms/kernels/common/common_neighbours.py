@@ -13,7 +13,8 @@ import numpy as np
 
 from dgraph._support.compiled import njit
 from dgraph.algorithms.kernels.common import MEASURES
-from dgraph.algorithms.kernels.common.counted_neighbours import count_by_degree, degree_order
+from dgraph.algorithms.kernels.common.counted_neighbours import count_by_blocks
+from dgraph.algorithms.kernels.common.degree_blocks import degree_blocks
 from dgraph.algorithms.kernels.common.similar_lists import ADAMIC_ADAR, RESOURCE_ALLOCATION, inserted, scaled
 from dgraph.backend.cpu.threads.atomics import INNER, OPTIONS, fetch_add
 from dgraph.backend.cpu.threads.host_solver import HostSolver
@@ -38,9 +39,9 @@ class CommonNeighbours(HostSolver):
     def bytes(size: RowSize) -> int:
         """Return the bytes of the whole graph on a rank, of the sums of its threads, and of ten vertices for each.
 
-        An arc takes up to 86 while rows are made; a vertex 160, 12 a thread, and 40 for each similar vertex.
+        An arc takes up to 86 while rows are made; a vertex 160, 28 a thread, and 40 for each similar vertex.
         """
-        return (560 + 12 * size.threads) * size.n + 86 * size.m
+        return (560 + 28 * size.threads) * size.n + 86 * size.m
 
     def solve(self, ctx: Context, measure: str) -> CommonNeighbours:
         """Bring the rows of all vertices to this rank; collective."""
@@ -69,14 +70,16 @@ class CommonNeighbours(HostSolver):
         rows, k = self.rows, min(k, max(self.rows.n - 1, 1))
         count = rows.stop - rows.first
         targets, values = np.full((count, k), -1, np.int64), np.empty((count, k))
-        touched = np.empty((self.team.size, rows.n), np.uint32)
         arcs = int(rows.offsets[rows.stop] - rows.offsets[rows.first])
+        threads = self.team.size if arcs > SMALL else 1
         if self.measure < ADAMIC_ADAR:
-            places = degree_order(rows.offsets, rows.targets)
-            self._run(count_by_degree, arcs, rows.first, *places.arrays, targets, values,
-                      *places.counters(self.team.size), touched)  # fmt: skip
+            places = degree_blocks(rows.offsets, rows.targets, self.team, threads)
+            kept = (places.order >= rows.first) & (places.order < rows.stop) & (np.diff(places.starts) > 0)
+            mine = np.flatnonzero(kept)[::-1].astype(np.uint32)
+            self._run(count_by_blocks, arcs, rows.first, mine, *places.arrays, targets, values,
+                      *places.scratch(threads))  # fmt: skip
         else:
-            sums = np.zeros((self.team.size, rows.n))
+            sums, touched = np.zeros((threads, rows.n)), np.empty((threads, rows.n), np.uint32)
             self._run(_most_similar, arcs, rows.first, targets, values, sums, touched)
         row, place = np.nonzero(targets >= 0)
         return row + rows.first, targets[row, place], values[row, place]
