@@ -32,7 +32,7 @@ class GraphLevel:
     Attributes:
         offsets: int64 (n + 1,).
         targets: int32 (arcs,).
-        weights: int64 (arcs,), above 0.
+        weights: int32 or int64 (arcs,), above 0; see :meth:`Units.kind`.
         loops: weight within each vertex, counted twice, int64 (n,).
         mass: mass of each vertex, int64 (n,); see ``units.py``.
         counts: vertices of the graph in each vertex, int64 (n,).
@@ -63,6 +63,10 @@ class GraphLevel:
         """Return the threads that pay in a round of so many rows."""
         return team.size if rows * (len(self.targets) + self.n) > SMALL_ROUND * self.n else 1
 
+    def tables(self, threads: int, labels: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return a sum of weights for each label, 0, and room for the labels of a row, by thread."""
+        return np.zeros((threads, labels), self.weights.dtype), np.empty((threads, labels + 1), np.int32)
+
     def quality(self, labels: np.ndarray, units: Units, team: Team) -> int:
         """Return the exact quality of labels."""
         threads = self.threads(team)
@@ -84,16 +88,16 @@ class GraphLevel:
         starts, order = grouped(groups, count)
         degrees = np.diff(self.offsets)
         firsts = starts_of(sums_by(groups, degrees)[:count])
-        targets, weights = np.empty(len(self.targets), np.int32), np.empty(len(self.targets), np.int64)
+        targets, weights = np.empty_like(self.targets), np.empty_like(self.weights)
         lengths, inside = np.empty(count, np.int64), np.empty(count, np.int64)
         threads = self.threads(team)
-        sums, touched = np.zeros((threads, count), np.int64), np.empty((threads, count + 1), np.int32)
+        sums, touched = self.tables(threads, count)
         team.run(
             _fold, threads, np.zeros(1, np.int64), starts, order, firsts, *self.rows[:3], groups, targets, weights,
             lengths, inside, sums, touched,
         )  # fmt: skip
         offsets = starts_of(lengths)
-        packed = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.int64)
+        packed = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], weights.dtype)
         team.run(_pack, threads, np.zeros(1, np.int64), firsts, offsets, targets, weights, *packed)
         loops, mass, counts = (sums_by(groups, column)[:count] for column in (self.loops, self.mass, self.counts))
         return GraphLevel(offsets, *packed, loops + inside, mass, counts), groups

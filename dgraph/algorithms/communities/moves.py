@@ -57,7 +57,7 @@ def move(
     n, most_threads = level.n, level.round_threads(level.n, team)
     best = quality = 0
     kept, proposed = labels.copy(), labels.copy()
-    sums, touched = np.zeros((most_threads, n), np.int64), np.empty((most_threads, n + 1), np.int32)
+    sums, touched = level.tables(most_threads, n)
     starts, order = np.zeros(GROUPS + 1, np.int64), np.empty(n, np.int32)
     while True:
         salt = salts()

@@ -47,7 +47,7 @@ def refine(partition: Partition, units: Units, theta: float, salt: int, team: Te
         _refine, threads, np.zeros(16, np.int64), np.zeros(2 * GROUPS + 1, np.int64), starts, order, units.scale,
         units.price, level.rows,
         partition.labels, partition.mass, parts, parts.copy(), level.mass.copy(), sizes, inside, change, joins, salt,
-        factor, noise(), np.zeros((threads, n), np.int64), np.empty((threads, n + 1), np.int32),
+        factor, noise(), *level.tables(threads, n),
     )  # fmt: skip
     return parts
 
