@@ -8,7 +8,7 @@ import numpy as np
 
 from dgraph._support.compiled import njit
 from dgraph.algorithms.communities.units import Units
-from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, fetch_add
+from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, fetch_add, prefetch
 from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.cpu.threads.team import Team
 
@@ -17,6 +17,9 @@ CHUNK = 256
 
 LEAST_CHUNK, SHARES = 16, 8
 """Vertices at least of a chunk of a sub-round, and chunks for each thread where that leaves more."""
+
+AHEAD = 8
+"""Vertices of a sub-round by which their rows are prefetched."""
 
 SMALL = 1 << 15
 """Arcs and vertices up to which one thread works."""
@@ -112,6 +115,15 @@ def starts_of(lengths: np.ndarray) -> np.ndarray:
 def chunk_of(rows, threads):
     """Return the vertices that a thread takes at a time of a sub-round, so that threads end together."""
     return min(CHUNK, max(rows // (SHARES * threads), LEAST_CHUNK))
+
+
+@njit(**INLINE)
+def prefetch_row(order, k, end, rows):
+    """Prefetch the row of a vertex that this thread takes soon, of those before ``end``."""
+    if k + AHEAD < end:
+        first = rows[0][order[k + AHEAD]]
+        prefetch(rows[1], first)
+        prefetch(rows[2], first)
 
 
 @plain_first

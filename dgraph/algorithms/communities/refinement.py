@@ -18,7 +18,7 @@ import numpy as np
 from dgraph._support.compiled import njit
 from dgraph.algorithms.communities.community_totals import GROUPS, Partition, by_group, group_of
 from dgraph.algorithms.communities.exact_gains import as_float, exceeds, gain
-from dgraph.algorithms.communities.graph_level import CHUNK, chunk_of
+from dgraph.algorithms.communities.graph_level import CHUNK, chunk_of, prefetch_row
 from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cpu.threads.atomics import OPTIONS, barrier, fetch_add, mixed
 from dgraph.backend.cpu.threads.plain_kernels import plain_first
@@ -92,6 +92,7 @@ def _refine(
                 break
             for k in range(first, min(first + size, high)):
                 v = order[k]
+                prefetch_row(order, k, high, rows)
                 if sizes[v] == 1 and parts[v] == v:
                     part, change[v] = _choose(
                         v, scale, price, rows, labels, mass_of, parts, mass_in, sizes, inside, salt, group, factor,
