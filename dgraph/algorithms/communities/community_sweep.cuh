@@ -20,9 +20,10 @@ DEVICE void choose_by_block(Moving<true>& m, Room& room) {
     for (u64 s = threadIdx.x; s < slots; s += BLOCK) table.clear(s);
     __syncthreads();
     u32 added;
-    u64 own = add_arcs(m, table, slots, first, last, threadIdx.x, BLOCK, added);
+    Score best = no_score();
+    u64 own = add_arcs(m, table, slots, first, last, threadIdx.x, BLOCK, added, best);
     __syncthreads();
-    Score best = visit_slots(m, table, 0, slots, threadIdx.x, BLOCK);
+    best = visit_slots(m, table, 0, slots, threadIdx.x, BLOCK, best);
     block_best(room, best, own);
     if (threadIdx.x == 0) m.close(own, best);
 }

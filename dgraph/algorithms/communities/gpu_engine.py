@@ -56,7 +56,7 @@ MEMBERS = (
     "group_rows", "group_starts", "row_starts", "group_mass", "out_targets", "out_weights", "lengths", "out_offsets",
     "slack", "crossed", "outflow", "inflow", "drift", "flags", "swept", "chosen", "place", "degrees", "gate", "kept",
     "search", "actives", "n", "scale", "price", "salt", "next_salt", "factor", "swept_count", "least_high", "least_low",
-    "share", "fewest", "most_rows", "most_chunks", "most_slots", "tiles", "balanced",
+    "share", "fewest", "most_rows", "most_chunks", "most_slots", "tiles", "balanced", "distinct",
 )  # fmt: skip
 """Members of ``Env``."""
 
@@ -88,14 +88,16 @@ class GpuLevel:
     """Rows of a level, as :class:`GraphLevel`, on a GPU.
 
     Attributes:
-        rows: ``offsets`` int64 (n + 1,), ``targets`` uint32, ``weights`` (None: each is 1), ``mass`` int64 (n,).
+        rows: ``offsets`` int64 (n + 1,), ``targets`` uint32, ``weights`` (None: each is 1), ``mass`` int64 (n,), and
+            ``distinct``, 1 if no row has two arcs to one vertex.
         loops: weight within the vertices, counted twice.
         lists: arrays of the lists of all rows, once they are there.
     """
 
-    def __init__(self, offsets: Any, targets: Any, weights: Any, mass: Any, loops: int):
+    def __init__(self, offsets: Any, targets: Any, weights: Any, mass: Any, loops: int, distinct: bool = True):
         self.n, self.loops = len(offsets) - 1, loops
         self.rows = {"offsets": offsets, "targets": targets, "weights": weights, "mass": mass}
+        self.rows["distinct"] = int(distinct)
         self.lists: dict[str, Any] | None = None
 
 
@@ -439,7 +441,7 @@ class GpuEngine:
         arrays["lengths"] = xp.zeros(n, np.int64)
         self._clear()
         self._launch("count_arcs", arrays)
-        loops = int(self._counted()[LOOPS])
+        counts = self._counted()
         offsets = self._starts(arrays["lengths"])
         kept = int(self.device.get(offsets[-1:])[0])
         arrays |= {"lengths": xp.zeros(n, np.int64), "out_offsets": offsets, "out_targets": xp.empty(kept, np.uint32)}
@@ -448,4 +450,7 @@ class GpuEngine:
         degrees = arrays["degrees"]
         mass = xp.ones(n, np.int64) if cpm else degrees
         whole = int(self.device.get(degrees.sum())) if n else 0
-        return GpuLevel(offsets, arrays["out_targets"], arrays["out_weights"], mass, loops), whole
+        level = GpuLevel(
+            offsets, arrays["out_targets"], arrays["out_weights"], mass, int(counts[LOOPS]), not counts[MOVES]
+        )
+        return level, whole
