@@ -25,7 +25,7 @@ from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.cpu.threads.team import Team
 
 MASS, SIZE, INSIDE, JOINS = range(4)
-"""Places of the four totals of a part: mass, vertices, weight from it to the rest of its community, vertices that are to join it."""
+"""Places of the totals of a part: mass, vertices, weight from it to its community's rest, vertices that are to join it."""
 
 NOISE_BITS = 12
 """Binary logarithm of the number of values of the noise."""
@@ -68,9 +68,9 @@ def _refine(
 ):  # fmt: skip
     """Run all sub-rounds.
 
-    ``change`` of a vertex: by how much it changes the weight inside of the part it joins. ``joined``: vertices that join
-    a part in this sub-round. Only where several join one may they have arcs to each other, so only then their rows are
-    read again.
+    ``change`` of a vertex: by how much it changes the weight inside of the part it joins. ``joined``: vertices that
+    join a part in this sub-round. Only where several join one may they have arcs to each other, so only then their
+    rows are read again.
     """
     offsets, targets, weights, mass, _ = rows
     sums, touched, n = all_sums[t], all_touched[t], len(labels)
