@@ -25,7 +25,7 @@ from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.cpu.threads.team import Team
 
 MASS, SIZE, INSIDE, JOINS = range(4)
-"""Places of the totals of a part: mass, vertices, weight from it to its community's rest, vertices that are to join it."""
+"""Places of the totals of a part: mass, vertices, weight from it to its community's rest, vertices to join it."""
 
 NOISE_BITS = 12
 """Binary logarithm of the number of values of the noise."""
