@@ -180,13 +180,7 @@ KERNEL count_changes(i64) {
 KERNEL mark_labels(i64) { // ``flags`` is 0 before
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.flags[env.labels[v]] = 1;
 }
-KERNEL renumber(i64) { // by prefix sums of these marks
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.proposed[v] = env.swept[env.labels[v]] - 1;
-}
 KERNEL label_groups(i64) { // the label of each group's smallest vertex
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) if (FRESH(env.proposed + env.groups[v]) > env.labels[v])
             atomicMin(env.proposed + env.groups[v], env.labels[v]);
-}
-KERNEL look_up(i64) {
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.proposed[v] = env.labels[env.groups[v]];
 }

@@ -188,27 +188,28 @@ template <class M> DEVICE void fold_by_warp(M& m, Room& room) {
     __syncwarp();
 }
 
-// The cleared table of a block.
-DEVICE Near block_table(Room& room, u32 slots) {
-    const Near table = {room.keys, room.sums};
-    for (u32 s = threadIdx.x; s < slots; s += BLOCK) table.clear(s);
+// Clear a table by a block.
+template <class T> DEVICE void clear_by_block(const T& table, u64 slots) {
+    for (u64 s = threadIdx.x; s < slots; s += BLOCK) table.clear(s);
     __syncthreads();
-    return table;
 }
 
-template <class M> DEVICE void fold_by_block(M& m, Room& room) {
-    const i64 first = env.offsets[m.v], last = env.offsets[m.v + 1];
-    u32 slots = WARP_SLOTS;
-    while (slots < BLOCK_SLOTS && slots < 2 * (last - first)) slots *= 2;
-    const Near table = block_table(room, slots);
+// Fold a row by a block, in a table of so many slots.
+template <class M, class T> DEVICE void fold_in(M& m, const T& table, u64 slots, Room& room) {
+    clear_by_block(table, slots);
     u32 added;
     Score best = no_score();
-    u64 own = add_arcs(m, table, slots, first, last, threadIdx.x, BLOCK, added, best);
+    u64 own = add_arcs(m, table, slots, env.offsets[m.v], env.offsets[m.v + 1], threadIdx.x, BLOCK, added, best);
     __syncthreads();
     best = visit_slots(m, table, 0, slots, threadIdx.x, BLOCK, best);
     block_best(room, best, own);
     if (threadIdx.x == 0) m.close(own, best);
     __syncthreads();
+}
+template <class M> DEVICE void fold_by_block(M& m, Room& room) {
+    u32 slots = WARP_SLOTS;
+    while (slots < BLOCK_SLOTS && slots < 2 * (env.offsets[m.v + 1] - env.offsets[m.v])) slots *= 2;
+    fold_in(m, Near{room.keys, room.sums}, slots, room);
 }
 
 // The chunk of a long row that a block works on, and its share of the row's table.
@@ -235,7 +236,8 @@ DEVICE void keep_best(u64 j, const Score& best) {
 // Add a chunk to its row's table, through a table of the block that is emptied when a tile might overflow it.
 template <class M> DEVICE void add_chunk(M& m, const Chunk& c, Room& room) {
     if (threadIdx.x == 0) room.filled = 0;
-    const Near table = block_table(room, BLOCK_SLOTS);
+    const Near table = {room.keys, room.sums};
+    clear_by_block(table, BLOCK_SLOTS);
     const i64 first = env.offsets[c.v] + (i64)c.k * ROW_CHUNK, last = smaller(first + ROW_CHUNK, env.offsets[c.v + 1]);
     u64 own = 0;
     Score best = no_score();

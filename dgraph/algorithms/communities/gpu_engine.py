@@ -247,19 +247,13 @@ class GpuEngine:
         self._clear()
         self._launch("add_quality", partition.arrays)
         start, kept = self._quality(0, self._counted()), partition.labels.copy()
-        inflow = xp.zeros(n, np.int64) if balanced else None
         words = xp.zeros(WORDS + ACTIVES + AT_ONCE, np.uint64)
         search = words[WORDS:]
         search[:2] = device.put(np.array(_limbs(start), np.uint64))
         flags = xp.empty(n, np.uint8) if active is None else active.copy()
-        arrays = partition.arrays | {
-            "active": flags,
-            "proposed": xp.empty(n, np.uint32),
-            "kept": kept,
-            "search": search,
-            "inflow": inflow,
-        }
-        arrays |= {"actives": search[ACTIVES:], "tally": words}
+        arrays = partition.arrays | {"active": flags, "proposed": xp.empty(n, np.uint32), "kept": kept, "tally": words}
+        arrays |= {"search": search, "actives": search[ACTIVES:]}
+        arrays["inflow"] = xp.zeros(n, np.int64) if balanced else None
         places = {"next_tally": words, "used": words[USED:], "results": words[RESULTS:]}
         self._launch("begin_moves", arrays, int(active is None))
         salt = salts()
@@ -399,9 +393,7 @@ class GpuEngine:
 
     def within(self, labels: Any, bound: int) -> Any:
         """Return labels below a bound as 0, 1, … in their order."""
-        numbers = self.xp.empty(len(labels), np.uint32)
-        self._launch("renumber", {"labels": labels, "swept": self._marks(labels, bound), "proposed": numbers})
-        return numbers
+        return self._marks(labels, bound)[labels] - 1
 
     def above(self, groups: Any, labels: Any, n: int) -> Any:
         """Return the smallest label of each of n groups."""
@@ -411,13 +403,7 @@ class GpuEngine:
 
     def through(self, labels: Any, groups: Any) -> Any:
         """Return the label of each vertex's group."""
-        wanted = self.xp.empty(len(groups), np.uint32)
-        self._launch("look_up", {"labels": labels, "groups": groups, "proposed": wanted, "n": len(groups)})
-        return wanted
-
-    def copy(self, labels: Any) -> Any:
-        """Return a copy."""
-        return labels.copy()
+        return labels[groups]
 
     def changes(self, labels: Any, others: Any) -> int:
         """Return the number of vertices with two labels."""

@@ -48,8 +48,7 @@ class HostEngine:
 
     def gaining(self, partition: Partition) -> tuple[np.ndarray, int]:
         """Return 1 for vertices that gain by a move, uint8 (n,), and their number."""
-        flags = gaining(partition, self.units, self.most, self.team)
-        return flags, int(np.count_nonzero(flags))
+        return gaining(partition, self.units, self.most, self.team)
 
     def sweep(self, partition: Partition, active: np.ndarray) -> None:
         """Move vertices that gain, in turn."""
@@ -90,10 +89,6 @@ class HostEngine:
     def through(self, labels: np.ndarray, groups: np.ndarray) -> np.ndarray:
         """Return the label of each vertex's group."""
         return labels[groups]
-
-    def copy(self, labels: np.ndarray) -> np.ndarray:
-        """Return a copy."""
-        return labels.copy()
 
     def changes(self, labels: np.ndarray, others: np.ndarray) -> int:
         """Return the number of vertices with two labels."""

@@ -32,11 +32,6 @@ FREE = 2
 LARGEST_SALT = (1 << 62) - 1
 
 
-def next_salt(salt: int) -> int:
-    """Return the salt of the round that follows."""
-    return salt + 2 & LARGEST_SALT
-
-
 class SearchSteps:
     """Steps of one search.
 
@@ -125,7 +120,7 @@ class SearchSteps:
         """
         engine, level, moved = self.engine, self.level, 0
         while True:
-            partition = engine.partition(level, engine.copy(labels))
+            partition = engine.partition(level, labels.copy())
             moved += self._settle(partition)
             pieces = engine.connected(level, partition.labels)
             splits = engine.count(pieces) - engine.count(partition.labels)
@@ -144,7 +139,7 @@ class SearchSteps:
         Where many gain little, by the masses of two communities, all of them would move to and fro: after :data:`FREE`
         searches rounds are balanced.
         """
-        engine, before, rounds, searches = self.engine, self.engine.copy(partition.labels), True, 0
+        engine, before, rounds, searches = self.engine, partition.labels.copy(), True, 0
         while count := (gaining := engine.gaining(partition))[1]:
             searches += 1
             rounds = rounds and count > FEW

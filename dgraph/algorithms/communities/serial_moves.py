@@ -13,8 +13,8 @@ from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.cpu.threads.team import Team
 
 
-def gaining(partition: Partition, units: Units, most: int, team: Team) -> np.ndarray:
-    """Return 1 for vertices that gain by a move, uint8 (n,)."""
+def gaining(partition: Partition, units: Units, most: int, team: Team) -> tuple[np.ndarray, int]:
+    """Return 1 for vertices that gain by a move, uint8 (n,), and their number."""
     level = partition.level
     threads, n = level.threads(team), level.n
     flags, (sums, touched) = np.zeros(n, np.uint8), level.tables(threads, n)
@@ -22,7 +22,7 @@ def gaining(partition: Partition, units: Units, most: int, team: Team) -> np.nda
         _find, threads, np.zeros(1, np.int64), units.scale, units.price, most, level.rows, partition.totals,
         partition.bounds, flags, sums, touched,
     )  # fmt: skip
-    return flags
+    return flags, int(np.count_nonzero(flags))
 
 
 def sweep(partition: Partition, units: Units, most: int, vertices: np.ndarray) -> None:
