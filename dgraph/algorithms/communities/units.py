@@ -87,9 +87,13 @@ class Units:
         return cls(cpm, scale, ratio.numerator, whole, shift, ratio / power)
 
     def kind(self, n: int) -> type[np.integer]:
-        """Return the type of the weights and their sums of n vertices: int32 where gains are below 2^62."""
+        """Return the type of weights and their sums: int32 where twice the sum of all has 31 bits, and a gain 62.
+
+        Args:
+            n: vertices of the graph.
+        """
         mass = n if self.cpm else self.whole
-        return np.int32 if max(self.whole << 31, self.scale * self.whole, self.price * mass**2) < LIMIT else np.int64
+        return np.int32 if max(self.whole << 32, self.scale * self.whole, self.price * mass**2) < LIMIT else np.int64
 
     def quality(self, inner: int, masses: np.ndarray) -> int:
         """Return the exact quality of communities.
