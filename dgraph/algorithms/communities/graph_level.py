@@ -142,6 +142,7 @@ def _fold(
             count = 0
             for k in range(starts[group], starts[group + 1]):
                 v = order[k]
+                prefetch_row(order, k, len(order), (offsets, targets, weights))
                 for i in range(offsets[v], offsets[v + 1]):
                     other = groups[targets[i]]
                     touched[count] = other
