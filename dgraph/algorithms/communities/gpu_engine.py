@@ -307,9 +307,9 @@ class GpuEngine:
         self._launch("find_gaining", arrays | lists, 0, blocks, True, scale=scale, price=price)
         return arrays["active"], int(self._counted()[MOVES])
 
-    def sweep(self, partition: GpuPartition, active: Any) -> None:
-        """Move vertices that gain, in turn."""
-        swept = self.xp.flatnonzero(active).astype(np.uint32)
+    def sweep(self, partition: GpuPartition, active: Any, count: int) -> None:
+        """Move the first ``count`` vertices that gain, in turn."""
+        swept = self.xp.flatnonzero(active)[:count].astype(np.uint32)
         arrays = partition.arrays | {"listed": swept, "proposed": partition.labels.copy(), "active": active}
         self._launch("sweep", arrays, blocks=1, swept_count=len(swept), scale=self.units.scale, price=self.units.price)
         self._launch("end_round", arrays)

@@ -50,9 +50,9 @@ class HostEngine:
         """Return 1 for vertices that gain by a move, uint8 (n,), and their number."""
         return gaining(partition, self.units, self.most, self.team)
 
-    def sweep(self, partition: Partition, active: np.ndarray) -> None:
-        """Move vertices that gain, in turn."""
-        sweep(partition, self.units, self.most, np.flatnonzero(active).astype(np.int32))
+    def sweep(self, partition: Partition, active: np.ndarray, count: int) -> None:
+        """Move the first ``count`` vertices that gain, in turn."""
+        sweep(partition, self.units, self.most, np.flatnonzero(active)[:count].astype(np.int32))
 
     def refine(self, partition: Partition, salt: int) -> np.ndarray:
         """Return the part of each vertex; see ``refinement.py``."""
