@@ -9,8 +9,12 @@ import numpy as np
 import pytest
 
 import dgraph
+from dgraph._support.compiled import njit
 from dgraph.algorithms.communities import host_engine, moves, refinement
 from dgraph.algorithms.communities.community_totals import Partition
+from dgraph.algorithms.communities.exact_gains import gain
+from dgraph.algorithms.communities.units import Units
+from dgraph.backend.cpu.threads.atomics import OPTIONS
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.comm import SerialComm, world
 from dgraph.errors import DataError, UsageError
@@ -176,6 +180,22 @@ def test_weights_of_any_scale_give_the_same_labels(name):
         np.testing.assert_array_equal(other, labels[0])
 
 
+@njit(**OPTIONS | {"cache": False})
+def compiled_gain(scale, weight, price, mass):
+    return gain(scale, weight, price, mass)
+
+
+def test_gains_of_the_largest_32_bit_weights_are_exact():
+    whole = (1 << 30) - 1
+    units = [Units.of(cpm, 1.0, total, 0, n) for cpm, total, n in
+             ((False, whole, 9), (False, whole + 1, 9), (True, whole, 1 << 30), (True, whole, 1 << 31))]  # fmt: skip
+    kinds = [unit.kind(n) for unit, n in zip(units, (9, 9, 1 << 30, 1 << 31), strict=True)]
+    assert kinds == [np.int32, np.int64, np.int32, np.int64]
+    for weight, mass in ((whole, 0), (0, whole), (whole, whole - 1), (1, whole)):
+        high, low = compiled_gain(units[0].scale, np.int32(weight), whole, mass)
+        assert (int(high) << 64) + int(low) == units[0].scale * weight - whole * mass
+
+
 def test_a_run_goes_on_from_an_earlier_answer():
     src, dst = planted()
     graph = make(src, dst)
@@ -296,5 +316,5 @@ def test_refinement_keeps_the_weight_from_each_part_to_the_rest_of_its_community
         crosses = (labels[source] == labels[targets]) & (parts[source] != parts[targets])
         inside = np.bincount(parts[source[crosses]], weights[crosses], len(labels))
         kept = np.unique(parts)
-        assert np.array_equal(call["inside"][kept], inside[kept])
+        assert np.array_equal(call["totals"][refinement.INSIDE :: 4][kept], inside[kept])
     assert max(np.unique(call["parts"], return_counts=True)[1].max() for call in calls) > 3

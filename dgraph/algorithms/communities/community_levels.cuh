@@ -54,6 +54,7 @@ struct Merging {
         return true;
     }
     __device__ u32 label(u32 u) const { return u; }
+    __device__ bool single(u32) const { return false; }
     __device__ void visit(u32 group, u64 sum, Score&) const { // by whole warps
         const u32 all = ballot(group != NONE);
         u64 first = lane_id() == 0 && all ? atomicAdd((u64*)env.lengths + v, (u64)__popc(all)) : 0;
@@ -87,25 +88,29 @@ KERNEL pack_rows(i64) {
     });
 }
 
-// Level 0: arcs that are no loops and weigh something, by the number of each vertex. First they are counted.
+// Level 0: arcs that are no loops and weigh something, by the number of each vertex. First they are counted, and in MOVES those that
+// do not ascend: if none, no row has two arcs to one vertex.
 DEVICE u32 number_of(u32 v) { return env.place ? env.place[v] : v; }
 KERNEL count_arcs(i64) {
     SHARED(Room, room);
     load_lists(room);
-    u64 loops = 0;
+    u64 loops = 0, unordered = 0;
     walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool) {
         u64 degree = 0, count = 0;
         for (i64 e = first + lane_id(); e < last; e += 32) {
             const u64 x = weight(e);
-            const bool loop = env.targets[e] == v;
+            const u32 u = env.targets[e];
+            const bool loop = u == v;
+            unordered += e > env.offsets[v] && u <= env.targets[e - 1];
             degree += loop ? 2 * x : x, loops += loop ? 2 * x : 0, count += !loop && x;
         }
         degree = warp_sum(degree), count = warp_sum(count);
         const u32 number = number_of(v);
         if (lane_id() == 0) atomicAdd((u64*)env.degrees + number, degree), atomicAdd((u64*)env.lengths + number, count);
     });
-    loops = warp_sum(loops);
+    loops = warp_sum(loops), unordered = warp_sum(unordered);
     if (lane_id() == 0 && loops) atomicAdd(env.results + LOOPS, loops);
+    if (lane_id() == 0 && unordered) atomicAdd(env.results + MOVES, unordered);
 }
 // ``lengths``: arcs of each row so far.
 KERNEL copy_arcs(i64) {
@@ -175,13 +180,7 @@ KERNEL count_changes(i64) {
 KERNEL mark_labels(i64) { // ``flags`` is 0 before
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.flags[env.labels[v]] = 1;
 }
-KERNEL renumber(i64) { // by prefix sums of these marks
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.proposed[v] = env.swept[env.labels[v]] - 1;
-}
 KERNEL label_groups(i64) { // the label of each group's smallest vertex
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) if (FRESH(env.proposed + env.groups[v]) > env.labels[v])
             atomicMin(env.proposed + env.groups[v], env.labels[v]);
-}
-KERNEL look_up(i64) {
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.proposed[v] = env.labels[env.groups[v]];
 }

@@ -61,7 +61,7 @@ struct Env {
     u64* actives; // active vertices of each round of a launch
     i64 n, scale, price, salt, next_salt, factor, swept_count, least_high, least_low, share;
     i64 fewest, most_rows, most_chunks, most_slots; // a launch goes on while its lists are of these sizes
-    i64 tiles, balanced; // tiles of a chunk
+    i64 tiles, balanced, distinct; // tiles of a chunk; distinct: no row has two arcs to one vertex
 };
 CONSTANT Env env;
 

@@ -48,6 +48,7 @@ template <bool alone> struct Moving {
         return false;
     }
     __device__ u32 label(u32 u) const { return env.labels[u]; }
+    __device__ bool single(u32 c) const { return env.distinct && total<alone>(env.sizes + c) == 1; }
     __device__ void visit(u32 c, u64 sum, Score& best) const {
         if (c == NONE) return;
         if (best.label != NONE && exceeds(best, gain(env.scale, sum, 0, 0, c))) return; // whatever the mass of c

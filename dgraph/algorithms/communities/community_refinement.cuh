@@ -21,6 +21,7 @@ struct Refining {
         return gain(env.scale, (u64)KNOWN(env.inside + v), cost, whole - env.mass[v], v).high >= 0;
     }
     __device__ u32 label(u32 u) const { return env.labels[u] == community ? KNOWN(env.parts + u) : NONE; }
+    __device__ bool single(u32 part) const { return env.distinct && KNOWN(env.part_sizes + part) == 1; }
     __device__ Score scored(Score exact) const {
         const double factor = value_of((u64)env.factor);
         if (!(factor > 0)) return exact;

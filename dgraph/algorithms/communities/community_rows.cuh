@@ -72,28 +72,33 @@ template <class T> DEVICE bool insert(const T& table, u64 slots, u32 label, weig
     }
 }
 
-// Add arcs to a table, by ``step`` threads; returns this thread's weight to the row's own label, and counts new labels.
+// Add arcs to a table, by ``step`` threads; returns this thread's weight to the row's own label, and counts new labels. A label of
+// one arc alone needs no table: it is compared with ``best`` at once.
 template <class M, class T>
-DEVICE u64 add_arcs(M& m, const T& table, u64 slots, i64 first, i64 last, u32 me, u32 step, u32& added) {
+DEVICE u64 add_arcs(M& m, const T& table, u64 slots, i64 first, i64 last, u32 me, u32 step, u32& added, Score& best) {
     u64 own = 0;
     added = 0;
     for (i64 e = first + me; e < last; e += AT_ONCE * step) {
-        u32 label[AT_ONCE];
+        u32 label[AT_ONCE], unmoved = 0; // unmoved: bits of targets whose label is their own number
         for (int k = 0; k < AT_ONCE; k++) label[k] = e + k * step < last ? env.targets[e + k * step] : NONE;
-        for (int k = 0; k < AT_ONCE; k++) label[k] = label[k] == NONE ? NONE : m.label(label[k]);
+        for (int k = 0; k < AT_ONCE; k++) {
+            const u32 u = label[k];
+            label[k] = u == NONE ? NONE : m.label(u);
+            unmoved |= (u32)(label[k] == u) << k;
+        }
         for (int k = 0; k < AT_ONCE; k++) {
             if (label[k] == NONE) continue;
             const u64 x = weight(e + k * step);
             if (label[k] == m.own) own += x;
+            else if ((unmoved >> k & 1) && m.single(label[k])) m.visit(label[k], x, best);
             else added += insert(table, slots, label[k], (weight_t)x);
         }
     }
     return own;
 }
 
-// Best label of a range of slots for one thread of ``step``; M may take the sums elsewhere. By whole warps.
-template <class M, class T> DEVICE Score visit_slots(M& m, const T& table, u64 first, u64 last, u32 me, u32 step) {
-    Score best = no_score();
+// Best of ``best`` and the labels of a range of slots for one thread of ``step``; M may take the sums elsewhere. By whole warps.
+template <class M, class T> DEVICE Score visit_slots(M& m, const T& table, u64 first, u64 last, u32 me, u32 step, Score best) {
     for (u64 s = first + me; s - me % 32 < last; s += step) {
         const u32 label = s < last ? table.key(s) : NONE;
         m.visit(label, label == NONE ? 0 : (u64)table.sum(s), best);
@@ -175,33 +180,36 @@ template <class M> DEVICE void fold_by_warp(M& m, Room& room) {
     for (u32 s = lane_id(); s < slots; s += 32) table.clear(s);
     __syncwarp();
     u32 added;
-    const u64 own = warp_sum(add_arcs(m, table, slots, first, last, lane_id(), 32, added));
+    Score best = no_score();
+    const u64 own = warp_sum(add_arcs(m, table, slots, first, last, lane_id(), 32, added, best));
     __syncwarp();
-    const Score best = warp_best(visit_slots(m, table, 0, slots, lane_id(), 32));
+    best = warp_best(visit_slots(m, table, 0, slots, lane_id(), 32, best));
     if (lane_id() == 0) m.close(own, best);
     __syncwarp();
 }
 
-// The cleared table of a block.
-DEVICE Near block_table(Room& room, u32 slots) {
-    const Near table = {room.keys, room.sums};
-    for (u32 s = threadIdx.x; s < slots; s += BLOCK) table.clear(s);
+// Clear a table by a block.
+template <class T> DEVICE void clear_by_block(const T& table, u64 slots) {
+    for (u64 s = threadIdx.x; s < slots; s += BLOCK) table.clear(s);
     __syncthreads();
-    return table;
 }
 
-template <class M> DEVICE void fold_by_block(M& m, Room& room) {
-    const i64 first = env.offsets[m.v], last = env.offsets[m.v + 1];
-    u32 slots = WARP_SLOTS;
-    while (slots < BLOCK_SLOTS && slots < 2 * (last - first)) slots *= 2;
-    const Near table = block_table(room, slots);
+// Fold a row by a block, in a table of so many slots.
+template <class M, class T> DEVICE void fold_in(M& m, const T& table, u64 slots, Room& room) {
+    clear_by_block(table, slots);
     u32 added;
-    u64 own = add_arcs(m, table, slots, first, last, threadIdx.x, BLOCK, added);
+    Score best = no_score();
+    u64 own = add_arcs(m, table, slots, env.offsets[m.v], env.offsets[m.v + 1], threadIdx.x, BLOCK, added, best);
     __syncthreads();
-    Score best = visit_slots(m, table, 0, slots, threadIdx.x, BLOCK);
+    best = visit_slots(m, table, 0, slots, threadIdx.x, BLOCK, best);
     block_best(room, best, own);
     if (threadIdx.x == 0) m.close(own, best);
     __syncthreads();
+}
+template <class M> DEVICE void fold_by_block(M& m, Room& room) {
+    u32 slots = WARP_SLOTS;
+    while (slots < BLOCK_SLOTS && slots < 2 * (env.offsets[m.v + 1] - env.offsets[m.v])) slots *= 2;
+    fold_in(m, Near{room.keys, room.sums}, slots, room);
 }
 
 // The chunk of a long row that a block works on, and its share of the row's table.
@@ -221,16 +229,22 @@ DEVICE void clear_chunk(const Chunk& c) {
     for (u64 s = c.first_slot + threadIdx.x; s < c.last_slot; s += BLOCK) c.table.clear(s);
     if (c.k == 0 && threadIdx.x == 0) env.own_sums[c.j] = 0;
 }
+DEVICE Score best_of(u64 j) { return {FRESH(env.best_high + j), FRESH(env.best_low + j), FRESH(env.best_label + j)}; }
+DEVICE void keep_best(u64 j, const Score& best) {
+    if (threadIdx.x == 0) env.best_high[j] = best.high, env.best_low[j] = best.low, env.best_label[j] = best.label;
+}
 // Add a chunk to its row's table, through a table of the block that is emptied when a tile might overflow it.
 template <class M> DEVICE void add_chunk(M& m, const Chunk& c, Room& room) {
     if (threadIdx.x == 0) room.filled = 0;
-    const Near table = block_table(room, BLOCK_SLOTS);
+    const Near table = {room.keys, room.sums};
+    clear_by_block(table, BLOCK_SLOTS);
     const i64 first = env.offsets[c.v] + (i64)c.k * ROW_CHUNK, last = smaller(first + ROW_CHUNK, env.offsets[c.v + 1]);
     u64 own = 0;
+    Score best = no_score();
     for (i64 tile = first; tile < last; tile += TILE_ARCS) {
         const i64 end = smaller(tile + TILE_ARCS, last);
         u32 added;
-        own += add_arcs(m, table, BLOCK_SLOTS, tile, end, threadIdx.x, BLOCK, added);
+        own += add_arcs(m, table, BLOCK_SLOTS, tile, end, threadIdx.x, BLOCK, added, best);
         added = warp_sum(added);
         if (lane_id() == 0 && added) atomicAdd(&room.filled, added);
         __syncthreads();
@@ -247,19 +261,20 @@ template <class M> DEVICE void add_chunk(M& m, const Chunk& c, Room& room) {
         if (threadIdx.x == 0) room.filled = 0;
         __syncthreads();
     }
-    own = warp_sum(own);
-    if (lane_id() == 0 && own) atomicAdd(env.own_sums + c.j - c.k, own);
+    block_best(room, best, own);
+    if (threadIdx.x == 0 && own) atomicAdd(env.own_sums + c.j - c.k, own);
+    keep_best(c.j, best);
 }
 template <class M> DEVICE void visit_chunk(M& m, const Chunk& c, Room& room) {
-    Score best = visit_slots(m, c.table, c.first_slot, c.last_slot, threadIdx.x, BLOCK);
+    Score best = visit_slots(m, c.table, c.first_slot, c.last_slot, threadIdx.x, BLOCK, best_of(c.j));
     u64 own = 0;
     block_best(room, best, own);
-    if (threadIdx.x == 0) env.best_high[c.j] = best.high, env.best_low[c.j] = best.low, env.best_label[c.j] = best.label;
+    keep_best(c.j, best);
 }
 template <class M> DEVICE void close_chunks(M& m, const Chunk& c) { // by a warp, for the first chunk
     Score best = no_score();
     for (u64 i = c.j + lane_id(); i < c.j + c.chunks; i += 32) {
-        const Score other = {FRESH(env.best_high + i), FRESH(env.best_low + i), FRESH(env.best_label + i)};
+        const Score other = best_of(i);
         if (beats(other, best)) best = other;
     }
     best = warp_best(best);

@@ -102,7 +102,7 @@ class CommunitySearch(HostSolver):
             targets, weights = targets[used], weights[used]
         units = Units.of(settings.cpm, settings.resolution, int(degrees.sum()), shift, rows.n)
         mass = ones if settings.cpm else degrees
-        level = GraphLevel(offsets, targets, weights, loops, mass, ones)
+        level = GraphLevel(offsets, targets, weights.astype(units.kind(rows.n), copy=False), loops, mass, ones)
         return level, HostEngine(units, settings.most, settings.theta, self.team)
 
 

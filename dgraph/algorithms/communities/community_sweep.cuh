@@ -13,18 +13,9 @@ DEVICE u32 first_thread(Room& room, bool wanted, u32 none) {
 
 // Choose for a row of more than SHORT arcs. One block.
 DEVICE void choose_by_block(Moving<true>& m, Room& room) {
-    const i64 first = env.offsets[m.v], last = env.offsets[m.v + 1];
-    if (last - first <= BLOCK_MOST) return fold_by_block(m, room);
-    const u64 slots = slots_of(last - first); // in a table in global memory
-    const Far table = {env.table};
-    for (u64 s = threadIdx.x; s < slots; s += BLOCK) table.clear(s);
-    __syncthreads();
-    u32 added;
-    u64 own = add_arcs(m, table, slots, first, last, threadIdx.x, BLOCK, added);
-    __syncthreads();
-    Score best = visit_slots(m, table, 0, slots, threadIdx.x, BLOCK);
-    block_best(room, best, own);
-    if (threadIdx.x == 0) m.close(own, best);
+    const i64 length = env.offsets[m.v + 1] - env.offsets[m.v];
+    if (length <= BLOCK_MOST) fold_by_block(m, room);
+    else fold_in(m, Far{env.table}, slots_of(length), room);
 }
 
 // Move v to its proposal. One block.

@@ -1,7 +1,7 @@
-"""Gains of moves in 128 bits, so that no rounding decides between two communities.
+"""Exact gains of moves, so that no rounding decides between two communities.
 
 A vertex v that joins community c raises the quality by twice ``scale w(v, c) - price(v) mass(c)``; see ``units.py``.
-All four factors are below 2^63.
+All four factors are below 2^63. Where weights are int32 the products are below 2^62 (:meth:`Units.kind`).
 """
 
 from __future__ import annotations
@@ -18,13 +18,16 @@ def gain(typing, scale, weight, price, mass):
     """Return ``scale * weight - price * mass`` of int64 as (upper 64 bits, int64; lower 64 bits, uint64)."""
     pair = types.Tuple((types.int64, types.uint64))
 
-    def generate(context, builder, signature, args):
-        wide = [builder.sext(factor, ir.IntType(128)) for factor in args]
-        whole = builder.sub(builder.mul(wide[0], wide[1]), builder.mul(wide[2], wide[3]))
-        upper = builder.trunc(builder.ashr(whole, ir.Constant(whole.type, 64)), ir.IntType(64))
-        return cgutils.pack_struct(builder, [upper, builder.trunc(whole, ir.IntType(64))])
+    narrow = weight == types.int32
 
-    return pair(types.int64, types.int64, types.int64, types.int64), generate
+    def generate(context, builder, signature, args):
+        kind = ir.IntType(64 if narrow else 128)
+        wide = [builder.sext(factor, kind) for factor in args]
+        whole = builder.sub(builder.mul(wide[0], wide[1]), builder.mul(wide[2], wide[3]))
+        upper = builder.ashr(whole, ir.Constant(kind, 63 if narrow else 64))
+        return cgutils.pack_struct(builder, [builder.trunc(half, ir.IntType(64)) for half in (upper, whole)])
+
+    return pair(types.int64, types.int32 if narrow else types.int64, types.int64, types.int64), generate
 
 
 @njit(**INLINE)

@@ -56,7 +56,7 @@ MEMBERS = (
     "group_rows", "group_starts", "row_starts", "group_mass", "out_targets", "out_weights", "lengths", "out_offsets",
     "slack", "crossed", "outflow", "inflow", "drift", "flags", "swept", "chosen", "place", "degrees", "gate", "kept",
     "search", "actives", "n", "scale", "price", "salt", "next_salt", "factor", "swept_count", "least_high", "least_low",
-    "share", "fewest", "most_rows", "most_chunks", "most_slots", "tiles", "balanced",
+    "share", "fewest", "most_rows", "most_chunks", "most_slots", "tiles", "balanced", "distinct",
 )  # fmt: skip
 """Members of ``Env``."""
 
@@ -88,14 +88,16 @@ class GpuLevel:
     """Rows of a level, as :class:`GraphLevel`, on a GPU.
 
     Attributes:
-        rows: ``offsets`` int64 (n + 1,), ``targets`` uint32, ``weights`` (None: each is 1), ``mass`` int64 (n,).
+        rows: ``offsets`` int64 (n + 1,), ``targets`` uint32, ``weights`` (None: each is 1), ``mass`` int64 (n,), and
+            ``distinct``, 1 if no row has two arcs to one vertex.
         loops: weight within the vertices, counted twice.
         lists: arrays of the lists of all rows, once they are there.
     """
 
-    def __init__(self, offsets: Any, targets: Any, weights: Any, mass: Any, loops: int):
+    def __init__(self, offsets: Any, targets: Any, weights: Any, mass: Any, loops: int, distinct: bool = True):
         self.n, self.loops = len(offsets) - 1, loops
         self.rows = {"offsets": offsets, "targets": targets, "weights": weights, "mass": mass}
+        self.rows["distinct"] = int(distinct)
         self.lists: dict[str, Any] | None = None
 
 
@@ -245,19 +247,13 @@ class GpuEngine:
         self._clear()
         self._launch("add_quality", partition.arrays)
         start, kept = self._quality(0, self._counted()), partition.labels.copy()
-        inflow = xp.zeros(n, np.int64) if balanced else None
         words = xp.zeros(WORDS + ACTIVES + AT_ONCE, np.uint64)
         search = words[WORDS:]
         search[:2] = device.put(np.array(_limbs(start), np.uint64))
         flags = xp.empty(n, np.uint8) if active is None else active.copy()
-        arrays = partition.arrays | {
-            "active": flags,
-            "proposed": xp.empty(n, np.uint32),
-            "kept": kept,
-            "search": search,
-            "inflow": inflow,
-        }
-        arrays |= {"actives": search[ACTIVES:], "tally": words}
+        arrays = partition.arrays | {"active": flags, "proposed": xp.empty(n, np.uint32), "kept": kept, "tally": words}
+        arrays |= {"search": search, "actives": search[ACTIVES:]}
+        arrays["inflow"] = xp.zeros(n, np.int64) if balanced else None
         places = {"next_tally": words, "used": words[USED:], "results": words[RESULTS:]}
         self._launch("begin_moves", arrays, int(active is None))
         salt = salts()
@@ -311,9 +307,9 @@ class GpuEngine:
         self._launch("find_gaining", arrays | lists, 0, blocks, True, scale=scale, price=price)
         return arrays["active"], int(self._counted()[MOVES])
 
-    def sweep(self, partition: GpuPartition, active: Any) -> None:
-        """Move vertices that gain, in turn."""
-        swept = self.xp.flatnonzero(active).astype(np.uint32)
+    def sweep(self, partition: GpuPartition, active: Any, count: int) -> None:
+        """Move the first ``count`` vertices that gain, in turn."""
+        swept = self.xp.flatnonzero(active)[:count].astype(np.uint32)
         arrays = partition.arrays | {"listed": swept, "proposed": partition.labels.copy(), "active": active}
         self._launch("sweep", arrays, blocks=1, swept_count=len(swept), scale=self.units.scale, price=self.units.price)
         self._launch("end_round", arrays)
@@ -397,9 +393,7 @@ class GpuEngine:
 
     def within(self, labels: Any, bound: int) -> Any:
         """Return labels below a bound as 0, 1, … in their order."""
-        numbers = self.xp.empty(len(labels), np.uint32)
-        self._launch("renumber", {"labels": labels, "swept": self._marks(labels, bound), "proposed": numbers})
-        return numbers
+        return self._marks(labels, bound)[labels] - 1
 
     def above(self, groups: Any, labels: Any, n: int) -> Any:
         """Return the smallest label of each of n groups."""
@@ -409,13 +403,7 @@ class GpuEngine:
 
     def through(self, labels: Any, groups: Any) -> Any:
         """Return the label of each vertex's group."""
-        wanted = self.xp.empty(len(groups), np.uint32)
-        self._launch("look_up", {"labels": labels, "groups": groups, "proposed": wanted, "n": len(groups)})
-        return wanted
-
-    def copy(self, labels: Any) -> Any:
-        """Return a copy."""
-        return labels.copy()
+        return labels[groups]
 
     def changes(self, labels: Any, others: Any) -> int:
         """Return the number of vertices with two labels."""
@@ -439,7 +427,7 @@ class GpuEngine:
         arrays["lengths"] = xp.zeros(n, np.int64)
         self._clear()
         self._launch("count_arcs", arrays)
-        loops = int(self._counted()[LOOPS])
+        counts = self._counted()
         offsets = self._starts(arrays["lengths"])
         kept = int(self.device.get(offsets[-1:])[0])
         arrays |= {"lengths": xp.zeros(n, np.int64), "out_offsets": offsets, "out_targets": xp.empty(kept, np.uint32)}
@@ -448,4 +436,7 @@ class GpuEngine:
         degrees = arrays["degrees"]
         mass = xp.ones(n, np.int64) if cpm else degrees
         whole = int(self.device.get(degrees.sum())) if n else 0
-        return GpuLevel(offsets, arrays["out_targets"], arrays["out_weights"], mass, loops), whole
+        level = GpuLevel(
+            offsets, arrays["out_targets"], arrays["out_weights"], mass, int(counts[LOOPS]), not counts[MOVES]
+        )
+        return level, whole

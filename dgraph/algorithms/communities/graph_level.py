@@ -8,7 +8,7 @@ import numpy as np
 
 from dgraph._support.compiled import njit
 from dgraph.algorithms.communities.units import Units
-from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, fetch_add
+from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, fetch_add, prefetch
 from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.cpu.threads.team import Team
 
@@ -17,6 +17,9 @@ CHUNK = 256
 
 LEAST_CHUNK, SHARES = 16, 8
 """Vertices at least of a chunk of a sub-round, and chunks for each thread where that leaves more."""
+
+AHEAD = 8
+"""Vertices of a sub-round by which their rows are prefetched."""
 
 SMALL = 1 << 15
 """Arcs and vertices up to which one thread works."""
@@ -32,7 +35,7 @@ class GraphLevel:
     Attributes:
         offsets: int64 (n + 1,).
         targets: int32 (arcs,).
-        weights: int64 (arcs,), above 0.
+        weights: int32 or int64 (arcs,), above 0; see :meth:`Units.kind`.
         loops: weight within each vertex, counted twice, int64 (n,).
         mass: mass of each vertex, int64 (n,); see ``units.py``.
         counts: vertices of the graph in each vertex, int64 (n,).
@@ -63,6 +66,10 @@ class GraphLevel:
         """Return the threads that pay in a round of so many rows."""
         return team.size if rows * (len(self.targets) + self.n) > SMALL_ROUND * self.n else 1
 
+    def tables(self, threads: int, labels: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return a sum of weights for each label, 0, and room for the labels of a row, by thread."""
+        return np.zeros((threads, labels), self.weights.dtype), np.empty((threads, labels + 1), np.int32)
+
     def quality(self, labels: np.ndarray, units: Units, team: Team) -> int:
         """Return the exact quality of labels."""
         threads = self.threads(team)
@@ -84,16 +91,16 @@ class GraphLevel:
         starts, order = grouped(groups, count)
         degrees = np.diff(self.offsets)
         firsts = starts_of(sums_by(groups, degrees)[:count])
-        targets, weights = np.empty(len(self.targets), np.int32), np.empty(len(self.targets), np.int64)
+        targets, weights = np.empty_like(self.targets), np.empty_like(self.weights)
         lengths, inside = np.empty(count, np.int64), np.empty(count, np.int64)
         threads = self.threads(team)
-        sums, touched = np.zeros((threads, count), np.int64), np.empty((threads, count + 1), np.int32)
+        sums, touched = self.tables(threads, count)
         team.run(
             _fold, threads, np.zeros(1, np.int64), starts, order, firsts, *self.rows[:3], groups, targets, weights,
             lengths, inside, sums, touched,
         )  # fmt: skip
         offsets = starts_of(lengths)
-        packed = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.int64)
+        packed = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], weights.dtype)
         team.run(_pack, threads, np.zeros(1, np.int64), firsts, offsets, targets, weights, *packed)
         loops, mass, counts = (sums_by(groups, column)[:count] for column in (self.loops, self.mass, self.counts))
         return GraphLevel(offsets, *packed, loops + inside, mass, counts), groups
@@ -108,6 +115,15 @@ def starts_of(lengths: np.ndarray) -> np.ndarray:
 def chunk_of(rows, threads):
     """Return the vertices that a thread takes at a time of a sub-round, so that threads end together."""
     return min(CHUNK, max(rows // (SHARES * threads), LEAST_CHUNK))
+
+
+@njit(**INLINE)
+def prefetch_row(order, k, end, rows):
+    """Prefetch the row of a vertex that this thread takes soon, of those before ``end``."""
+    if k + AHEAD < end:
+        first = rows[0][order[k + AHEAD]]
+        prefetch(rows[1], first)
+        prefetch(rows[2], first)
 
 
 @plain_first
@@ -126,6 +142,7 @@ def _fold(
             count = 0
             for k in range(starts[group], starts[group + 1]):
                 v = order[k]
+                prefetch_row(order, k, len(order), (offsets, targets, weights))
                 for i in range(offsets[v], offsets[v + 1]):
                     other = groups[targets[i]]
                     touched[count] = other
@@ -196,18 +213,9 @@ def add_degrees(offsets, targets, weights, degrees, loops):
     return count
 
 
-@plain_first
-@njit(**OPTIONS)
-def _add_by(labels, values, sums):
-    for v in range(len(labels)):
-        sums[labels[v]] += values[v]
-
-
 def sums_by(labels: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return the sum of int64 values for each label below n."""
-    sums = np.zeros(len(labels), np.int64)
-    _add_by(labels, values, sums)
-    return sums
+    """Return the sum of int64 values for each label below n; it is below 2^53."""
+    return np.bincount(labels, values, len(labels)).astype(np.int64)
 
 
 @plain_first

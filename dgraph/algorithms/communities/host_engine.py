@@ -48,12 +48,11 @@ class HostEngine:
 
     def gaining(self, partition: Partition) -> tuple[np.ndarray, int]:
         """Return 1 for vertices that gain by a move, uint8 (n,), and their number."""
-        flags = gaining(partition, self.units, self.most, self.team)
-        return flags, int(np.count_nonzero(flags))
+        return gaining(partition, self.units, self.most, self.team)
 
-    def sweep(self, partition: Partition, active: np.ndarray) -> None:
-        """Move vertices that gain, in turn."""
-        sweep(partition, self.units, self.most, np.flatnonzero(active).astype(np.int32))
+    def sweep(self, partition: Partition, active: np.ndarray, count: int) -> None:
+        """Move the first ``count`` vertices that gain, in turn."""
+        sweep(partition, self.units, self.most, np.flatnonzero(active)[:count].astype(np.int32))
 
     def refine(self, partition: Partition, salt: int) -> np.ndarray:
         """Return the part of each vertex; see ``refinement.py``."""
@@ -90,10 +89,6 @@ class HostEngine:
     def through(self, labels: np.ndarray, groups: np.ndarray) -> np.ndarray:
         """Return the label of each vertex's group."""
         return labels[groups]
-
-    def copy(self, labels: np.ndarray) -> np.ndarray:
-        """Return a copy."""
-        return labels.copy()
 
     def changes(self, labels: np.ndarray, others: np.ndarray) -> int:
         """Return the number of vertices with two labels."""

@@ -24,7 +24,7 @@ from dgraph.algorithms.communities.community_totals import (
     stays,
 )
 from dgraph.algorithms.communities.exact_gains import gain
-from dgraph.algorithms.communities.graph_level import chunk_of
+from dgraph.algorithms.communities.graph_level import chunk_of, prefetch_row
 from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, add_into, barrier, fetch_add, mixed
 from dgraph.backend.cpu.threads.plain_kernels import plain_first
@@ -57,7 +57,7 @@ def move(
     n, most_threads = level.n, level.round_threads(level.n, team)
     best = quality = 0
     kept, proposed = labels.copy(), labels.copy()
-    sums, touched = np.zeros((most_threads, n), np.int64), np.empty((most_threads, n + 1), np.int32)
+    sums, touched = level.tables(most_threads, n)
     starts, order = np.zeros(GROUPS + 1, np.int64), np.empty(n, np.int32)
     while True:
         salt = salts()
@@ -114,6 +114,7 @@ def _round(
                 break
             for k in range(first, min(first + size, high)):
                 v = order[k]
+                prefetch_row(order, k, high, rows)
                 active[v] = 0
                 if not stays(v, scale, price, mass, labels, mass_of, bounds):
                     new = proposed[v] = best_move(
@@ -153,6 +154,7 @@ def _round(
                 break
             for k in range(first, min(first + size, high)):
                 v = order[k]
+                prefetch_row(order, k, high, rows)
                 old, new = proposed[v], labels[v]
                 for i in range(offsets[v], offsets[v + 1]):
                     u = targets[i]

@@ -18,11 +18,14 @@ import numpy as np
 from dgraph._support.compiled import njit
 from dgraph.algorithms.communities.community_totals import GROUPS, Partition, by_group, group_of
 from dgraph.algorithms.communities.exact_gains import as_float, exceeds, gain
-from dgraph.algorithms.communities.graph_level import CHUNK, chunk_of
+from dgraph.algorithms.communities.graph_level import CHUNK, chunk_of, prefetch_row
 from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cpu.threads.atomics import OPTIONS, barrier, fetch_add, mixed
 from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.cpu.threads.team import Team
+
+MASS, SIZE, INSIDE, JOINS = range(4)
+"""Places of the totals of a part: mass, vertices, weight from it to its community's rest, vertices to join it."""
 
 NOISE_BITS = 12
 """Binary logarithm of the number of values of the noise."""
@@ -38,16 +41,15 @@ def refine(partition: Partition, units: Units, theta: float, salt: int, team: Te
     """Return the part of each vertex, int32 (n,), named by one of its vertices."""
     level = partition.level
     threads, n = level.round_threads(level.n, team), level.n
-    parts, sizes = np.arange(n, dtype=np.int32), np.ones(n, np.int64)
-    inside, change, joins = np.empty(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
-    starts, order = np.zeros(GROUPS + 1, np.int64), np.empty(n, np.int32)
+    parts, change, totals = np.arange(n, dtype=np.int32), np.zeros(n, np.int64), np.zeros(4 * n, np.int64)
+    totals[MASS::4], totals[SIZE::4] = level.mass, 1
+    starts, order, joined = np.zeros(GROUPS + 1, np.int64), np.empty(n, np.int32), np.empty(n, np.int32)
     factor = 0.0 if theta == 0 else inverse(theta, units)
     by_group(np.ones(n, np.uint8), salt, GROUPS, starts, order, threads, team)
     team.run(
-        _refine, threads, np.zeros(16, np.int64), np.zeros(2 * GROUPS + 1, np.int64), starts, order, units.scale,
-        units.price, level.rows,
-        partition.labels, partition.mass, parts, parts.copy(), level.mass.copy(), sizes, inside, change, joins, salt,
-        factor, noise(), np.zeros((threads, n), np.int64), np.empty((threads, n + 1), np.int32),
+        _refine, threads, np.zeros(16, np.int64), np.zeros(3 * GROUPS + 1, np.int64), starts, order, joined,
+        units.scale, units.price, level.rows, partition.labels, partition.mass, parts, parts.copy(), totals, change,
+        salt, factor, noise(), *level.tables(threads, n),
     )  # fmt: skip
     return parts
 
@@ -61,19 +63,19 @@ def inverse(theta: float, units: Units) -> float:
 @plain_first
 @njit(**OPTIONS)
 def _refine(
-    t, threads, gate, taken, starts, order, scale, price, rows, labels, mass_of, parts, proposed,
-    mass_in, sizes, inside, change, joins, salt, factor, draws, all_sums, all_touched,
+    t, threads, gate, taken, starts, order, joined, scale, price, rows, labels, mass_of, parts, proposed, totals,
+    change, salt, factor, draws, all_sums, all_touched,
 ):  # fmt: skip
     """Run all sub-rounds.
 
-    ``inside`` of a part: weight from it to the rest of its community; ``change`` of a vertex: by how much it changes
-    that of the part it joins; ``joins`` of a part: vertices that join it in this sub-round. Only where these are
-    several may they have arcs to each other, so only then their rows are read again.
+    ``change`` of a vertex: by how much it changes the weight inside of the part it joins. ``joined``: vertices that
+    join a part in this sub-round. Only where several join one may they have arcs to each other, so only then their
+    rows are read again.
     """
     offsets, targets, weights, mass, _ = rows
     sums, touched, n = all_sums[t], all_touched[t], len(labels)
     while True:
-        first = fetch_add(taken, 2 * GROUPS, CHUNK)
+        first = fetch_add(taken, 3 * GROUPS, CHUNK)
         if first >= n:
             break
         for v in range(first, min(first + CHUNK, n)):
@@ -81,34 +83,36 @@ def _refine(
             for i in range(offsets[v], offsets[v + 1]):
                 if labels[targets[i]] == labels[v]:
                     weight += weights[i]
-            inside[v] = weight
+            totals[4 * v + INSIDE] = weight
     barrier(gate, threads)
     for group in range(GROUPS):
         low, high = starts[group], starts[group + 1]
         size = chunk_of(high - low, threads)
         while True:
-            first = low + fetch_add(taken, 2 * group, size)
+            first = low + fetch_add(taken, 3 * group, size)
             if first >= high:
                 break
             for k in range(first, min(first + size, high)):
                 v = order[k]
-                if sizes[v] == 1 and parts[v] == v:
+                prefetch_row(order, k, high, rows)
+                if totals[4 * v + SIZE] == 1 and parts[v] == v:
                     part, change[v] = _choose(
-                        v, scale, price, rows, labels, mass_of, parts, mass_in, sizes, inside, salt, group, factor,
-                        draws, sums, touched,
-                    )  # fmt: skip
+                        v, scale, price, rows, labels, mass_of, parts, totals, salt, group, factor, draws, sums, touched
+                    )
                     if part != v:
                         proposed[v] = part
-                        fetch_add(joins, part, 1)
+                        joined[fetch_add(taken, 3 * group + 1, 1)] = v
+                        fetch_add(totals, 4 * part + JOINS, 1)
         barrier(gate, threads)
+        count = taken[3 * group + 1]
         while True:
-            first = low + fetch_add(taken, 2 * group + 1, size)
-            if first >= high:
+            first = fetch_add(taken, 3 * group + 2, size)
+            if first >= count:
                 break
-            for k in range(first, min(first + size, high)):
-                v = order[k]
+            for k in range(first, min(first + size, count)):
+                v = joined[k]
                 part = proposed[v]
-                if part == parts[v] or joins[part] == 1:
+                if totals[4 * part + JOINS] == 1:
                     continue
                 weight = change[v]
                 for i in range(offsets[v], offsets[v + 1]):
@@ -118,28 +122,23 @@ def _refine(
                 change[v] = weight
         barrier(gate, threads)
         if t == 0:
-            for k in range(low, high):
-                v = order[k]
-                part = proposed[v]
-                if part != parts[v]:
-                    parts[v] = part
-                    sizes[v] = 0
-                    sizes[part] += 1
-                    mass_in[v] = 0
-                    mass_in[part] += mass[v]
-                    inside[part] += change[v]
-                    joins[part] = 0
+            for v in joined[:count]:
+                part = parts[v] = proposed[v]
+                totals[4 * v + SIZE] = totals[4 * v + MASS] = totals[4 * part + JOINS] = 0
+                totals[4 * part + SIZE] += 1
+                totals[4 * part + MASS] += mass[v]
+                totals[4 * part + INSIDE] += change[v]
         barrier(gate, threads)
 
 
 @njit(**OPTIONS)
 def _choose(
-    v, scale, price, rows, labels, mass_of, parts, mass_in, sizes, inside, salt, group, factor, draws, sums, touched
+    v, scale, price, rows, labels, mass_of, parts, totals, salt, group, factor, draws, sums, touched
 ):  # fmt: skip
     """Return the part that a lone vertex joins, or v, and by how much the part's weight inside changes."""
     offsets, targets, weights, mass, _ = rows
     whole, cost = mass_of[labels[v]], price * mass[v]
-    if gain(scale, inside[v], cost, whole - mass[v])[0] < 0:
+    if gain(scale, totals[4 * v + INSIDE], cost, whole - mass[v])[0] < 0:
         return np.int32(v), 0
     count = 0
     for i in range(offsets[v], offsets[v + 1]):
@@ -154,7 +153,7 @@ def _choose(
     for k in range(count):
         part = touched[k]
         weight = sums[part]
-        exact = gain(scale, weight, cost, mass_in[part])
+        exact = gain(scale, weight, cost, totals[4 * part + MASS])
         sums[part] = 0
         if exact[0] < 0:
             continue
@@ -164,13 +163,14 @@ def _choose(
                 continue
         elif exceeds(best, exact) or (exact == best and part > chosen):
             continue
-        if sizes[part] == 1 and group_of(part, salt, GROUPS) == group:
+        if totals[4 * part + SIZE] == 1 and group_of(part, salt, GROUPS) == group:
             continue
-        if gain(scale, inside[part], price * mass_in[part], whole - mass_in[part])[0] < 0:
+        mass_in = totals[4 * part + MASS]
+        if gain(scale, totals[4 * part + INSIDE], price * mass_in, whole - mass_in)[0] < 0:
             continue
         score += _noise(v, part, salt, draws) if factor > 0 else 0.0
         if factor == 0 or score > best_score or (score == best_score and part < chosen):
-            chosen, best, best_score, change = part, exact, score, inside[v] - 2 * weight
+            chosen, best, best_score, change = part, exact, score, totals[4 * v + INSIDE] - 2 * weight
     return chosen, change
 
 

@@ -27,14 +27,12 @@ FEW = 1_000
 """Vertices that gain, up to which the polish moves them one by one."""
 
 FREE = 2
-"""Searches of the polish whose moves are not balanced."""
+"""Searches of the polish whose moves are not balanced, in its first turn."""
+
+USEFUL, SWEPT = 10, 16
+"""Balanced rounds end where they move less than 1/USEFUL of those that gain; then 1/SWEPT of these look one by one."""
 
 LARGEST_SALT = (1 << 62) - 1
-
-
-def next_salt(salt: int) -> int:
-    """Return the salt of the round that follows."""
-    return salt + 2 & LARGEST_SALT
 
 
 class SearchSteps:
@@ -123,35 +121,35 @@ class SearchSteps:
         Vertices move until none gains; then communities are split into their connected pieces, and pieces are joined.
         Each step raises the exact quality, so it ends.
         """
-        engine, level, moved = self.engine, self.level, 0
+        engine, level, moved, free = self.engine, self.level, 0, FREE
         while True:
-            partition = engine.partition(level, engine.copy(labels))
-            moved += self._settle(partition)
+            partition = engine.partition(level, labels.copy())
+            moved += self._settle(partition, free)
             pieces = engine.connected(level, partition.labels)
             splits = engine.count(pieces) - engine.count(partition.labels)
             parts, groups = engine.coarse(level, pieces)
             joined = engine.partition(parts, engine.alone(parts.n))
-            joins = self._settle(joined)
+            joins = self._settle(joined, free)
+            free = 0
             firsts = engine.above(groups, engine.alone(level.n), parts.n)
             labels = engine.through(engine.through(firsts, joined.labels), groups)
             if not splits and not joins:
                 return labels, engine.quality(joined), moved
 
-    def _settle(self, partition: Any) -> int:
+    def _settle(self, partition: Any, free: int) -> int:
         """Move single vertices until none gains; return the number of vertices that have moved.
 
-        Vertices that gain move in rounds while these gain and more than :data:`FEW` vertices do, and then one by one.
-        Where many gain little, by the masses of two communities, all of them would move to and fro: after :data:`FREE`
-        searches rounds are balanced.
+        Vertices that gain move in rounds while more than :data:`FEW` do, and then one by one. Where many gain little,
+        by the masses of two communities, all of them would move to and fro: after ``free`` searches rounds are
+        balanced. Where these move few, the gains of most are gone after the first moves one by one.
         """
-        engine, before, rounds, searches = self.engine, self.engine.copy(partition.labels), True, 0
+        engine, before, rounds, searches = self.engine, partition.labels.copy(), True, 0
         while count := (gaining := engine.gaining(partition))[1]:
             searches += 1
-            rounds = rounds and count > FEW
-            if rounds:
-                balanced = searches > FREE
-                gained = engine.move(partition, self._salt, lambda active: True, 0, SHARE, gaining[0], balanced)
-                rounds = not balanced or gained > 0
+            if rounds and count > FEW:
+                balanced, labels = searches > free, partition.labels.copy()
+                engine.move(partition, self._salt, lambda active: True, 0, SHARE, gaining[0], balanced)
+                rounds = not balanced or engine.changes(labels, partition.labels) * USEFUL >= count
             else:
-                engine.sweep(partition, gaining[0])
+                engine.sweep(partition, gaining[0], FEW + count // SWEPT)
         return engine.changes(before, partition.labels)

@@ -13,22 +13,22 @@ from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.cpu.threads.team import Team
 
 
-def gaining(partition: Partition, units: Units, most: int, team: Team) -> np.ndarray:
-    """Return 1 for vertices that gain by a move, uint8 (n,)."""
+def gaining(partition: Partition, units: Units, most: int, team: Team) -> tuple[np.ndarray, int]:
+    """Return 1 for vertices that gain by a move, uint8 (n,), and their number."""
     level = partition.level
     threads, n = level.threads(team), level.n
-    flags, sums, touched = np.zeros(n, np.uint8), np.zeros((threads, n), np.int64), np.empty((threads, n + 1), np.int32)
+    flags, (sums, touched) = np.zeros(n, np.uint8), level.tables(threads, n)
     team.run(
         _find, threads, np.zeros(1, np.int64), units.scale, units.price, most, level.rows, partition.totals,
         partition.bounds, flags, sums, touched,
     )  # fmt: skip
-    return flags
+    return flags, int(np.count_nonzero(flags))
 
 
 def sweep(partition: Partition, units: Units, most: int, vertices: np.ndarray) -> None:
     """Move vertices in turn, int32 ascending; the first gains, and so the quality rises."""
     level = partition.level
-    sums, touched = np.zeros(level.n, np.int64), np.empty(level.n + 1, np.int32)
+    sums, touched = (table[0] for table in level.tables(1, level.n))
     _sweep(vertices, units.scale, units.price, most, level.rows, partition.totals, partition.bounds, sums, touched)
     partition.end_round()
 

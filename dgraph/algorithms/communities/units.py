@@ -26,7 +26,7 @@ LIMIT = 1 << 62
 
 
 def integer_weights(costs: np.ndarray | None, arcs: int) -> tuple[np.ndarray, int]:
-    """Return weights as int64, and the power of two by which they were multiplied.
+    """Return weights as int64, or int32 if each is 1, and the power of two by which they were multiplied.
 
     Args:
         costs: float64 weights, none negative; None: each is 1.
@@ -34,7 +34,7 @@ def integer_weights(costs: np.ndarray | None, arcs: int) -> tuple[np.ndarray, in
             the edges changes it.
     """
     if costs is None or not costs.size:
-        return np.ones(arcs, np.int64), 0
+        return np.ones(arcs, np.int32 if arcs < 1 << 30 else np.int64), 0
     shift = shift_of(float(costs.max()), not np.any(costs != np.rint(costs)), arcs)
     return np.rint(np.ldexp(costs, shift)).astype(np.int64), shift
 
@@ -85,6 +85,15 @@ class Units:
         ratio = wanted.limit_denominator(finest)
         scale = ratio.denominator * (1 if cpm else max(whole, 1))
         return cls(cpm, scale, ratio.numerator, whole, shift, ratio / power)
+
+    def kind(self, n: int) -> type[np.integer]:
+        """Return the type of weights and their sums: int32 where twice the sum of all has 31 bits, and a gain 62.
+
+        Args:
+            n: vertices of the graph.
+        """
+        mass = n if self.cpm else self.whole
+        return np.int32 if max(self.whole << 32, self.scale * self.whole, self.price * mass**2) < LIMIT else np.int64
 
     def quality(self, inner: int, masses: np.ndarray) -> int:
         """Return the exact quality of communities.
