@@ -78,22 +78,25 @@ class first_run:
         elements: of all blocks.
         few: elements up to which NumPy always does the work.
         most: elements up to which NumPy does it until the compilation pays.
+
+    Attributes:
+        uncompiled: the value of its blocks.
     """
 
     def __init__(self, name: str, elements: int, few: int, most: int):
         self._name, self._began = name, local()
         self._always = os.environ.get("DGRAPH_COMPILE") != "always" and elements <= few
-        self._uncompiled = self._always
+        self.uncompiled = self._always
         if few < elements <= most:
             with suppress(OutputError):  # compiled code goes to no folder
-                self._uncompiled = uncompiled(name)
+                self.uncompiled = uncompiled(name)
 
     def __enter__(self) -> bool:
         self._began.time = time.thread_time()
-        return self._uncompiled
+        return self.uncompiled
 
     def __exit__(self, *error: object) -> None:
-        if self._uncompiled and not self._always:
+        if self.uncompiled and not self._always:
             with suppress(OutputError):
                 spend(self._name, time.thread_time() - self._began.time)
 

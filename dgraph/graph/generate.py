@@ -26,8 +26,8 @@ PIECE = 1 << 17
 DEFAULT = "rmat:16"
 """Graph of a command line without a graph."""
 
-MANY = 1 << 21
-"""Items of a rank from which machine code makes them: NumPy takes 0.2 µs for an edge of an R-MAT graph."""
+MANY = 1 << 22
+"""Items of a rank above which machine code makes them: NumPy takes 0.2 µs for an edge of an R-MAT graph."""
 
 _EDGE_FACTOR = Option(16.0, "edges drawn, divided by vertices", high=1 << 20)
 _SEED = Option(1, "seed of the random numbers")

@@ -70,7 +70,7 @@ class BucketedArcs:
         form = base, self.first, loops, doubled, self.shift, self.counts[thread]
         with self.run as uncompiled:
             if uncompiled:
-                return sum(_count_few(src, dst, *form) for src, dst, _ in _pieces(arcs))
+                return sum(_count_few(*piece, *form) for piece in _pieces(arcs[:2]))
             return _count(*arcs[:2], *form)
 
     def end_counts(self, targets: np.dtype, weights: np.dtype | None) -> None:
@@ -204,7 +204,7 @@ def _cut(values, part):
 
 
 def _pieces(arcs: tuple) -> Iterator[tuple]:
-    """Yield sources, targets and weights or None of arcs, some at a time."""
+    """Yield the columns of arcs, some arcs at a time; a column may be None."""
     for begin in range(0, arcs[0].size, PIECE):
         yield tuple(_cut(values, slice(begin, begin + PIECE)) for values in arcs)
 

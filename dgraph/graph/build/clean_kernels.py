@@ -12,7 +12,7 @@ def _clear_few(targets, first, empty):
     empty[targets - targets.dtype.type(first)] = False
 
 
-@njit(cache=True, nogil=True, few=_clear_few)
+@njit(cache=True, nogil=True, few=_clear_few, most=1 << 24)
 def clear(targets, first, empty):
     """Set ``empty`` to False for the rows of ``targets``."""
     for i in range(targets.size):
