@@ -85,16 +85,16 @@ class _Few(Deferred):
 
 
 def njit(
-    *function: Callable, few: Any = None, most: int = FEW, shared: Callable = lambda dispatcher: dispatcher,
+    *function: Callable, few: Any = None, most: int = 0, shared: Callable = lambda dispatcher: dispatcher,
     **options: Any,
 ) -> Any:  # fmt: skip
     """Return ``numba.njit(*function, **options)``, deferred to the first call.
 
     Args:
-        few: function of the same arguments and result for arrays of up to ``most`` elements, by NumPy. It is called
+        few: function of the same arguments and result for arrays of up to ``FEW`` elements, by NumPy. It is called
             where a process has not compiled the function for these types.
         function: as of ``numba.njit``.
-        most: elements; more where NumPy takes less than 20 ns for one.
+        most: elements in place of ``FEW``, where NumPy takes less than 20 ns for one.
         shared: changes Numba's object.
         options: as of ``numba.njit``.
     """
@@ -136,7 +136,7 @@ def compiles(size: int) -> bool:
 
 
 def _small(args: tuple, most: int) -> bool:
-    return not _own.compiles and all(array.size <= most for array in args if isinstance(array, np.ndarray))
+    return not _own.compiles and all(array.size <= (most or FEW) for array in args if isinstance(array, np.ndarray))
 
 
 def _with_few(dispatcher: Any, few: Any, most: int) -> Any:
