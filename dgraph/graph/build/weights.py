@@ -63,6 +63,7 @@ def read_rule(rule: str, seed: int) -> WeightRule:
     narrow = low >= -(1 << 31) and high < 1 << 31
     return WeightRule("integers", np.dtype(np.int32 if narrow else np.int64), start, low, high)
 
+
 CACHED = 1 << 14
 """Edges that NumPy weighs at a time: its arrays fit the cache of a core."""
 

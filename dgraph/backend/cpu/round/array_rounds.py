@@ -20,7 +20,13 @@ from dgraph._support.compile_clock import compiling
 from dgraph._support.first_runs import REMARK, spend
 from dgraph.backend.compile_flags import TOP
 from dgraph.backend.cpu.codegen.expressions import NUMPY, NumbaScope
-from dgraph.backend.cpu.codegen.generated_module import module_for, stem_of, uncompiled, uncompiled_text
+from dgraph.backend.cpu.codegen.generated_module import (
+    has_machine_code,
+    module_for,
+    stem_of,
+    uncompiled,
+    uncompiled_text,
+)
 from dgraph.backend.cpu.round import state as slots
 from dgraph.backend.cpu.round.array_folds import FOLDS
 from dgraph.backend.cpu.round.interpreted import InterpretedMachine
@@ -36,6 +42,9 @@ from dgraph.program.row_reducers import LEFT_OUT
 
 PATIENCE = 4.0
 """Seconds of a processor for array operations after which a program is compiled after all."""
+
+LOOKS = 0.25
+"""Seconds of a processor for array operations after which a machine first looks for machine code."""
 
 AT_ONCE = 64
 """Rounds between two looks at the clock."""
@@ -64,7 +73,13 @@ def answers_at_once(traced: Traced, local: LocalGraph) -> bool:
     simple = bool(traced.proposes) and (pushed or listed)
     tiny = local.m <= TINY and (local.masters < local.n or "numba" not in sys.modules)  # ranks choose alike
     most = FEW if traced.all or traced.row_reducer else FEW_OF_FRONTIERS
-    return simple and local.m <= most and uncompiled(compiled_stem(traced), tiny)
+    stem = compiled_stem(traced)
+    return simple and local.m <= most and uncompiled(stem, tiny) and not compiled_beside(stem, local)
+
+
+def compiled_beside(stem: str, local: LocalGraph) -> bool:
+    """Return True if a process beside this one, which runs for large graphs on one rank, has compiled a program."""
+    return local.m > FEW and local.masters == local.n and has_machine_code(stem, "work_fused")
 
 
 def compiled_stem(traced: Traced) -> str:
@@ -76,13 +91,13 @@ class ArrayMachine(InterpretedMachine):
     """Machine whose phases are array operations.
 
     A search of many rounds would take longer than the compilation. After ``PATIENCE`` compiled rounds go on from the
-    same arrays, with all threads of the team.
+    same arrays, with all threads of the team, and on large graphs once another process has compiled them.
     """
 
     remark = REMARK
 
     def __init__(self, traced: Traced, local: LocalGraph, team: Team):
-        self._interprets, self._spent = True, 0.0
+        self._interprets, self._spent, self._looks = True, 0.0, LOOKS
         self._stem = compiled_stem(traced)
         super().__init__(traced, local, team, "push")
 
@@ -102,12 +117,19 @@ class ArrayMachine(InterpretedMachine):
         if interprets:
             spend(self._stem, time.thread_time() - began)
             self._spent += time.thread_time() - began
-        if interprets and self._spent > PATIENCE:
+        if interprets and (self._spent > PATIENCE or self._compiled_beside()):
             self._interprets = False
             with compiling():
                 self.module = module_for(self.traced, may_pull(self.traced, "auto"), pushes=True)
                 super()._call(0, threads=1)
         return answer
+
+    def _compiled_beside(self) -> bool:
+        """Look for machine code after ``LOOKS``, and after twice as long each time."""
+        if self._spent <= self._looks:
+            return False
+        self._looks *= 2
+        return compiled_beside(stem_of(self.traced, may_pull(self.traced, "auto"), pushes=True), self.local)
 
     def _module(self, traced: Traced) -> ModuleType:
         module = ModuleType("dgraph_arrays")
