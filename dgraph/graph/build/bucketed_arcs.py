@@ -70,7 +70,7 @@ class BucketedArcs:
         form = base, self.first, loops, doubled, self.shift, self.counts[thread]
         with self.run as uncompiled:
             if uncompiled:
-                return sum(_count_few(*piece, *form) for piece in _pieces(arcs[:2]))
+                return sum(_count_few(src, dst, *form) for src, dst in _pieces(arcs[:2]))
             return _count(*arcs[:2], *form)
 
     def end_counts(self, targets: np.dtype, weights: np.dtype | None) -> None:
@@ -87,8 +87,8 @@ class BucketedArcs:
         """Append arcs to their buckets; arguments as of :meth:`count`."""
         form = base, self.first, loops, doubled, self.shift, self.cursors[thread]
         with self.run as uncompiled:
-            for piece in _pieces(arcs) if uncompiled else ():
-                _append_few(*piece, *form, self.places, self.targets, self.weights)
+            for src, dst, weights in _pieces(arcs) if uncompiled else ():
+                _append_few(src, dst, weights, *form, self.places, self.targets, self.weights)
             if not uncompiled:
                 _append(*arcs, *form, self.places, self.targets, self.weights)
 

@@ -67,18 +67,18 @@ def read_plain(
 def _piece(text, classes, kinds, ends, most, limits, columns) -> tuple[int, int] | None:
     """Do what :func:`read_plain` does, for a piece of the text that ends with a line feed."""
     width = kinds.size
-    stops = np.flatnonzero(text - np.uint8(48) > 9)  # the bytes before 0 wrap
-    stops = stops[: min(stops.size // width, most) * width].reshape(-1, width)
+    others = np.flatnonzero(text - np.uint8(48) > 9)  # the bytes before 0 wrap
+    stops = others[: min(others.size // width, most) * width].reshape(-1, width)
     marks = text[stops]
     lengths = np.diff(stops.ravel(), prepend=-1).reshape(stops.shape) - 1
     good = (lengths > 0) & (lengths <= PLACES)
     good[:, :-1] &= np.isin(classes[marks[:, :-1]], (BLANK, DELIMITER))
     good[:, -1] &= marks[:, -1] == 10
-    lines = _leading(good.all(axis=1))
+    lines = _leading(np.logical_and.reduce(good, axis=1))
     values = _numbers(text, stops[:lines], lengths[:lines])
     weighs = np.isin(kinds, (INTEGER, NUMBER))
-    known = (values >= ends[0]) & (values <= ends[1]) | weighs
-    lines = _leading(known.all(axis=1))
+    fits = (values >= ends[0]) & (values <= ends[1]) | weighs
+    lines = _leading(np.logical_and.reduce(fits, axis=1))
     if np.any(values[:lines] > np.where(weighs, limits[1], limits[0])):
         return None
     if lines < len(stops) and weighs.any():
