@@ -113,6 +113,17 @@ def count_columns(neighbours: np.ndarray, first: int, last: int) -> np.ndarray:
     return counts
 
 
+def place_rows(
+    arcs: tuple[np.ndarray, np.ndarray, np.ndarray | None],
+    first: int,
+    cursor: np.ndarray,
+    targets: np.ndarray,
+    weights: np.ndarray | None,
+) -> None:
+    """Store arcs ``(sources, targets, weights)`` in their rows at ``cursor``, which advances."""
+    _place(*arcs, first, cursor, targets, weights)
+
+
 def sort_rows(offsets: np.ndarray, targets: np.ndarray, weights: np.ndarray | None, threads: int = 1) -> None:
     """Sort the targets of every row in ascending order, in place; weights are permuted along."""
 
@@ -188,6 +199,24 @@ def _count_columns(neighbours, first, counts):
         lid = np.int64(neighbours[e]) - first
         if lid >= 0:
             counts[lid] += 1
+
+
+def _place_few(sources, targets, weights, first, cursor, entries, out_weights):
+    positions = places(sources.astype(np.int64) - first, cursor)
+    entries[positions] = targets
+    if weights is not None:
+        out_weights[positions] = weights
+
+
+@njit(cache=True, few=_place_few)
+def _place(sources, targets, weights, first, cursor, entries, out_weights):
+    for i in range(sources.size):
+        row = np.int64(sources[i]) - first
+        position = cursor[row]
+        cursor[row] = position + 1
+        entries[position] = targets[i]
+        if weights is not None:
+            out_weights[position] = weights[i]
 
 
 def places(keys, cursor):

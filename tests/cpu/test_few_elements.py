@@ -51,6 +51,8 @@ def calls(seed, count, kind):
     yield rows._count, rows._count_few, (sources, FIRST, np.zeros(N + 1, np.int64)), (2,)
     yield rows._count_columns, rows._count_few_columns, (targets, FIRST, np.zeros(N - FIRST, np.uint32)), (2,)
     cursor = np.concatenate([[0], np.cumsum(np.bincount(targets, minlength=N))[:-1]])
+    put = np.empty(count, np.uint32), None if of_edges is None else np.empty_like(of_edges)
+    yield rows._place, rows._place_few, (sources, targets[::-1].copy(), of_edges, FIRST, cursor, *put), (4, 5, 6)
     turned = np.empty(count, np.uint32), None if of_edges is None else np.empty_like(of_edges)
     for turns in (None, rng.permutation(N)):
         yield rows._turn, rows._turn_few, (offsets, targets, of_edges, turns, cursor, *turned), (4, 5, 6)

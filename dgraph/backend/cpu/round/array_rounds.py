@@ -194,7 +194,7 @@ class Phases:
         """Propose along every edge u → v of an active u, and list the vertices that changed."""
         u = np.arange(c[slots.ROWS]) if self.all else self._frontier(W, c)
         at_source = tuple(np.broadcast_to(value, u.shape) for value in self.do.at_source(F, P, G, u))
-        changed = np.zeros(len(F[0]), bool)
+        changed = _no_change(int((graph[0][u + 1] - graph[0][u]).sum()), len(F[0]))
         for part in pieces(graph[0], u):
             source, e = edges_of(graph[0], u[part])
             v = graph[1][e].astype(np.int64)
@@ -203,7 +203,7 @@ class Phases:
                 kept = np.broadcast_to(self.do.wants(F, P, G, v), v.shape)
                 v, p = v[kept], tuple(value[kept] for value in p)
             self._offer(F, v, p, changed)
-        self._list(np.flatnonzero(changed), F, W, c)
+        self._list(_ascending(changed), F, W, c)
 
     def pull(self, t, threads, graph, F, P, G, W, c) -> None:
         """Combine the proposals of the active in-neighbours of every v that accepts some."""
@@ -324,15 +324,15 @@ class Phases:
         """Combine proposals of mirrors into the masters ``lids[positions]``."""
         W = WorkArrays(*arrays)
         v = lids[positions[:count]].astype(np.int64)
-        combined = np.zeros(len(F[0]), bool)
+        combined = _no_change(v.size, len(F[0]))
         self._offer(F, v, self.do.values_at(values, slice(0, count)), combined)
         if not self.all:
-            changed = self._unmarked(np.flatnonzero(combined), W)
+            changed = self._unmarked(_ascending(combined), W)
             append(lists_of(W, c).touched, changed, W.shared, self.do.slot(c) + slots.TOUCHED_TAIL)
             self._count(changed, F, W, c)
 
-    def _offer(self, F: Arrays, v: np.ndarray, p: Arrays, changed: np.ndarray) -> None:
-        """Combine proposals ``p`` into the vertices ``v``, and mark those that changed."""
+    def _offer(self, F: Arrays, v: np.ndarray, p: Arrays, changed: np.ndarray | list) -> None:
+        """Combine proposals ``p`` into the vertices ``v``, and mark or list those that changed."""
         for (place, field), proposed in zip(self.fields, p, strict=True):
             values, name = F[place], field.reduce.name  # type: ignore[union-attr]
             if values.dtype.kind in "iu":
@@ -346,7 +346,10 @@ class Phases:
                 combined = COMBINE[name](values[v], proposed)
                 better = np.full(v.shape, True) if name == "add" else combined != values[v]
                 COMBINE[name].at(values, v[better], proposed[better])
-            changed[v[better]] = True
+            if isinstance(changed, list):
+                changed.append(v[better])
+            else:
+                changed[v[better]] = True
 
     def _unmarked(self, vertices: np.ndarray, W: WorkArrays) -> np.ndarray:
         """Return the vertices that are not flagged yet, and flag them."""
@@ -373,6 +376,16 @@ def pieces(offsets: np.ndarray, rows: np.ndarray) -> Iterator[slice]:
     cuts = np.searchsorted(ends, np.arange(PIECE, edges, PIECE)) + 1
     bounds = [0, *np.unique(cuts[cuts < rows.size]).tolist(), rows.size]
     yield from map(slice, bounds[:-1], bounds[1:])
+
+
+def _no_change(edges: int, vertices: int) -> np.ndarray | list:
+    """Return what collects the vertices that a round changes: a list if its edges are few, else a mask of all."""
+    return [np.empty(0, np.int64)] if 8 * edges < vertices else np.zeros(vertices, bool)
+
+
+def _ascending(changed: np.ndarray | list) -> np.ndarray:
+    """Return the vertices that were collected."""
+    return np.unique(np.concatenate(changed)) if isinstance(changed, list) else np.flatnonzero(changed)
 
 
 def _entering(graph: tuple, rows: np.ndarray) -> Arrays:
