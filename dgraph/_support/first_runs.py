@@ -9,8 +9,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable
+from contextlib import suppress
+from threading import local
 
 from dgraph._support.cache import folder, publish
+from dgraph.errors import OutputError
 
 WORTH = 1.0
 """Seconds of a processor in uncompiled runs after which compilation pays: it takes 1 to 5 s once."""
@@ -63,6 +66,39 @@ def _earlier(stem: str, suffix: str) -> bool:
 def compiled(stem: str) -> None:
     """Let later processes compile the code, or load its machine code."""
     publish(folder() / f"{stem}.slow", b"")
+
+
+class first_run:
+    """Block of work for which a NumPy version and machine code exist; its value is True if NumPy does the work.
+
+    Blocks count their seconds as :func:`spend` does. Threads may enter the same block.
+
+    Args:
+        name: of the work.
+        elements: of all blocks.
+        few: elements up to which NumPy always does the work.
+        most: elements up to which NumPy does it until the compilation pays.
+
+    Attributes:
+        uncompiled: the value of its blocks.
+    """
+
+    def __init__(self, name: str, elements: int, few: int, most: int):
+        self._name, self._began = name, local()
+        self._always = os.environ.get("DGRAPH_COMPILE") != "always" and elements <= few
+        self.uncompiled = self._always
+        if few < elements <= most:
+            with suppress(OutputError):  # compiled code goes to no folder
+                self.uncompiled = uncompiled(name)
+
+    def __enter__(self) -> bool:
+        self._began.time = time.thread_time()
+        return self.uncompiled
+
+    def __exit__(self, *error: object) -> None:
+        if self.uncompiled and not self._always:
+            with suppress(OutputError):
+                spend(self._name, time.thread_time() - self._began.time)
 
 
 class plain_kernels:

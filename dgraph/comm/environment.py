@@ -17,6 +17,9 @@ CHOICES = {
 CHECKED = {"NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT", "NUMBA_NUM_THREADS", *CHOICES}
 """Variables whose values Numba need not parse to show that they are right."""
 
+COLOURS = "NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1"
+"""Variable that the command line sets, and its value, which Numba need not parse either."""
+
 
 def check_environment() -> None:
     """Raise a :class:`UsageError` for the first variable with a value that cannot be used."""
@@ -33,7 +36,7 @@ def check_environment() -> None:
             f"NUMBA_DISABLE_JIT={off} switches off the compiler of the rounds; unset it (DGRAPH_COMPILE=never "
             "interprets the rounds of small graphs)"
         )
-    if any(name.startswith("NUMBA_") and name not in CHECKED for name in os.environ):
+    if any(name.startswith("NUMBA_") and name not in CHECKED for name, _ in os.environ.items() - {COLOURS}):
         _let_numba_parse()
 
 

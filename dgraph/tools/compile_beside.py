@@ -47,6 +47,9 @@ LINES = (".el", ".wel", ".txt", ".csv", ".tsv")
 SMALL = 6
 """Size of the tiny generated graph: a scale, vertices, or rows and columns."""
 
+NICE = 5
+"""Added to the process' niceness: the command's own threads go first, since NumPy may answer before all is compiled."""
+
 CODE = "import sys; sys.path.append(sys.argv[1]); from dgraph.tools.compile_beside import main; main(sys.argv[2])"
 """Runs :func:`main`; the folder of dgraph comes last, since it may be that of all packages."""
 
@@ -138,6 +141,7 @@ def main(task: str) -> None:
     from dgraph.graph.stored_graph import Graph
     from dgraph.run import run
 
+    os.nice(NICE)
     algorithm, spec, parameters, more = json.loads(task)
     with tempfile.TemporaryDirectory(prefix="dgraph-") as place:
         tiny = _small(spec) if is_generator(spec) else _head(spec, place)

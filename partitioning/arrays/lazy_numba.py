@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial, update_wrapper
 from importlib import import_module
-from threading import RLock
+from threading import RLock, local
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -19,6 +20,14 @@ FEW = 9 << 15
 """Elements of each array up to which a function's NumPy version is called: 2^20 edges on four ranks, unevenly."""
 
 _lock = RLock()
+
+
+class _Own(local):
+    compiles = False
+
+
+_own = _Own()
+"""State of this thread: True if it compiles for small arrays, too."""
 
 
 class Deferred:
@@ -63,25 +72,29 @@ class Deferred:
 class _Few(Deferred):
     """Deferred function that is not compiled as long as its arrays are small."""
 
-    def __init__(self, few: Callable, *more: Any):
+    def __init__(self, few: Callable, most: int, *more: Any):
         super().__init__(*more)
-        self.few = few
+        self.few, self.most = few, most
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         return (
             self.few(*args, **keywords)
-            if self.compiled is None and _small(args)
+            if self.compiled is None and _small(args, self.most)
             else super().__call__(*args, **keywords)
         )
 
 
-def njit(*function: Callable, few: Any = None, shared: Callable = lambda dispatcher: dispatcher, **options: Any) -> Any:
+def njit(
+    *function: Callable, few: Any = None, most: int = 0, shared: Callable = lambda dispatcher: dispatcher,
+    **options: Any,
+) -> Any:  # fmt: skip
     """Return ``numba.njit(*function, **options)``, deferred to the first call.
 
     Args:
         few: function of the same arguments and result for arrays of up to ``FEW`` elements, by NumPy. It is called
             where a process has not compiled the function for these types.
         function: as of ``numba.njit``.
+        most: elements in place of ``FEW``, where NumPy takes less than 20 ns for one.
         shared: changes Numba's object.
         options: as of ``numba.njit``.
     """
@@ -91,10 +104,10 @@ def njit(*function: Callable, few: Any = None, shared: Callable = lambda dispatc
         import numba
 
         compiled = numba.njit(**{"no_cfunc_wrapper": True} | options)(python_function)  # no code of C calls it
-        return _with_few(shared(compiled), few)
+        return _with_few(shared(compiled), few, most)
 
     def deferred(python_function: Callable) -> Deferred:
-        return (Deferred if few is None else partial(_Few, few))(python_function, decorate)
+        return (Deferred if few is None else partial(_Few, few, most))(python_function, decorate)
 
     return deferred(function[0]) if function else deferred
 
@@ -107,21 +120,31 @@ def ready(function: Any, *args: Any) -> None:
     dispatcher.compile(tuple(map(typeof, args)))
 
 
+@contextmanager
+def machine_code(wanted: bool = True) -> Iterator[None]:
+    """Compile also for small arrays what this thread calls in the ``with``: they are parts of large ones."""
+    before, _own.compiles = _own.compiles, _own.compiles or wanted
+    try:
+        yield
+    finally:
+        _own.compiles = before
+
+
 def compiles(size: int) -> bool:
     """Return True if functions with a NumPy version compile for arrays of this size."""
     return size > FEW or os.environ.get("DGRAPH_COMPILE") == "always"
 
 
-def _small(args: tuple) -> bool:
-    return all(array.size <= FEW for array in args if isinstance(array, np.ndarray))
+def _small(args: tuple, most: int) -> bool:
+    return not _own.compiles and all(array.size <= (most or FEW) for array in args if isinstance(array, np.ndarray))
 
 
-def _with_few(dispatcher: Any, few: Any) -> Any:
+def _with_few(dispatcher: Any, few: Any, most: int) -> Any:
     usual = dispatcher._compile_for_args
 
     def chosen(*args, **keywords):
         """Return what the dispatcher calls: the function for few elements, or machine code."""
-        return few if _small(args) else usual(*args, **keywords)
+        return few if _small(args, most) else usual(*args, **keywords)
 
     if few is not None:
         dispatcher._compile_for_args = chosen

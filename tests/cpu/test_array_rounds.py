@@ -20,7 +20,7 @@ from dgraph.backend.cpu.codegen import generated_module
 from dgraph.backend.cpu.round import array_folds, array_rounds
 from dgraph.backend.cpu.round.interpreted import InterpretedMachine
 from dgraph.backend.cpu.threads.team import Team
-from dgraph.comm import world
+from dgraph.comm import SerialComm, world
 from dgraph.graph.stored_graph import Graph
 from dgraph.program import INF, MIN, Field, Program, trace, where
 from dgraph.program.row_reducers import LEFT_OUT
@@ -47,6 +47,7 @@ def at_once(monkeypatch):
     monkeypatch.delenv("DGRAPH_COMPILE", raising=False)
     monkeypatch.setattr(array_rounds, "uncompiled", lambda stem, tiny=False: True)
     monkeypatch.setattr(array_rounds, "spend", lambda stem, seconds: None)
+    monkeypatch.setattr(array_rounds, "PIECE", 64)
     monkeypatch.setattr("dgraph.backend.cpu.backend.ArrayMachine", Counted)
     return programs
 
@@ -122,6 +123,47 @@ def test_many_rounds_are_compiled_after_all(calls, at_once, monkeypatch):
     assert "Distances" in at_once
     assert result.summary["reached"] == 3000
     assert columns_of_all is None or np.all(np.diff(columns_of_all["distance"]) > 0)
+
+
+@pytest.mark.quick
+def test_rounds_go_on_compiled_once_another_process_compiled_them(at_once, monkeypatch):
+    looks, loaded, usual = iter([False, False, False, True]), [], array_rounds.module_for
+    monkeypatch.setattr(array_rounds, "LOOKS", 0.0)
+    monkeypatch.setattr(array_rounds, "compiled_beside", lambda stem, local: next(looks))
+    monkeypatch.setattr(array_rounds, "module_for", lambda *args, **more: loaded.append(more) or usual(*args, **more))
+    graph = Graph.load("path:3000", weights="1..9", comm=SerialComm())
+    result, columns_of_all = columns("sssp", graph, source=0, delta=1.0, return_predecessors=False, validate=True)
+    assert result.summary["reached"] == 3000
+    assert np.all(np.diff(columns_of_all["distance"]) > 0)
+    assert loaded == [{"pushes": True}]
+    assert list(looks) == []
+
+
+@pytest.mark.quick
+def test_machine_code_is_sought_where_numba_keeps_it(monkeypatch, tmp_path):
+    monkeypatch.setattr(generated_module, "folder", lambda: tmp_path)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "numba"))
+    for place, variable in (("numba/of_a_folder", True), ("__pycache__", False)):
+        if not variable:
+            monkeypatch.delenv("NUMBA_CACHE_DIR")
+        assert not generated_module.has_machine_code("levels_1", "work_fused")
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "levels_1.work_fused-9.py311.nbi").touch()
+        assert generated_module.has_machine_code("levels_1", "work_fused")
+        assert not generated_module.has_machine_code("levels_1", "work")
+
+
+@pytest.mark.quick
+def test_pieces_are_all_rows_in_order(monkeypatch):
+    rng = np.random.default_rng(4)
+    offsets = np.concatenate([[0], np.cumsum(rng.integers(0, 40, 500) * (rng.random(500) < 0.5))])
+    for rows in (np.arange(500), rng.permutation(500)[:77], np.arange(0), np.array([3])):
+        for piece in (1, 50, 1 << 20):
+            monkeypatch.setattr(array_rounds, "PIECE", piece)
+            parts = [rows[part] for part in array_rounds.pieces(offsets, rows)]
+            assert np.array_equal(np.concatenate(parts), rows)
+            edges = [int((offsets[part + 1] - offsets[part])[:-1].sum()) for part in parts]
+            assert max(edges) <= piece
 
 
 class Nearest(Program):
@@ -263,7 +305,9 @@ def test_large_graphs_are_compiled(at_once, monkeypatch):
     assert array_rounds.answers_at_once(levels, local)
     assert array_rounds.answers_at_once(ranks, local)
     monkeypatch.setattr(array_rounds, "FEW", local.m - 1)
-    assert array_rounds.answers_at_once(levels, local)
+    for beside in (True, False):
+        monkeypatch.setattr(array_rounds, "has_machine_code", lambda *_, beside=beside: beside)
+        assert array_rounds.answers_at_once(levels, local) is not beside
     assert not array_rounds.answers_at_once(ranks, local)
     monkeypatch.setattr(array_rounds, "FEW_OF_FRONTIERS", local.m - 1)
     assert not array_rounds.answers_at_once(levels, local)

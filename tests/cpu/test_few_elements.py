@@ -88,7 +88,7 @@ def calls_of_components(rng, targets):
     parent, lowest, scratch = np.empty(N, np.uint32), original.copy(), np.empty(2 * N, np.uint32)
     rest = np.zeros(0, np.uint32), scratch, np.empty(union_find.PROBES, np.uint32), np.zeros(72, np.int64)
     arguments = 0, words, 1, offsets, neighbours, rest[0], original, 0, parent, lowest, *rest, np.zeros(16, np.int64)
-    yield union_find.components, union_find._few_components, arguments, (8, 9)
+    yield union_find.components, union_find.few_components, arguments, (8, 9)
     forest = np.minimum(np.arange(N), rng.integers(0, 5, N)).astype(np.uint32)
     label, vertices = rng.integers(0, N, N), np.unique(targets)
     marks, listed = np.zeros(N, np.uint8), np.zeros(N, np.uint32)

@@ -61,6 +61,8 @@ def test_buckets_give_the_rows_that_sorting_gives(compiled, threads, case, dtype
     """One bucket, one row a bucket, empty buckets, a row of most arcs; compiled code and its NumPy version."""
     rows, arcs, first, base, loops, doubled, merging = case
     monkeypatch.setattr(bucketed_arcs, "FEW", 0 if compiled else 1 << 20)
+    monkeypatch.setattr(bucketed_arcs, "FEW_AT_FIRST", 0)
+    monkeypatch.setattr(bucketed_arcs, "PIECE", 999)
     monkeypatch.setattr(bucketed_arcs, "ARCS", 100)
     rng = np.random.default_rng(arcs)
     src = first + (rows * rng.random(arcs) ** 3).astype(np.int64)

@@ -12,15 +12,15 @@ that of the input, whatever the number of threads.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import count
 
 import numpy as np
 
 from dgraph._support.compiled import njit
+from dgraph._support.first_runs import first_run
 from dgraph._support.threads import in_order
-from dgraph.graph.rows import SHORT, ascending, count_rows, insertion, merge_parallel, place_rows, radix, sort_rows
+from dgraph.graph.rows import SHORT, ascending, insertion, radix
 from partitioning.arrays import lazy_numba
 
 ROWS = 1 << 16
@@ -28,7 +28,11 @@ ROWS = 1 << 16
 ARCS = 1 << 15
 """Arcs that an average bucket should have, with those of equally many rows: they fit the cache of a core."""
 FEW = lazy_numba.FEW
-"""Arcs up to which functions with NumPy versions sort the rows, so that a small graph needs no compiled code."""
+"""Arcs up to which NumPy sorts the rows, so that a small graph needs no compiled code."""
+FEW_AT_FIRST = 1 << 23
+"""The same until machine code pays, which takes 2 s: NumPy takes about 0.1 µs an arc, machine code a tenth of that."""
+PIECE = 1 << 16
+"""Edges that NumPy takes at a time, so that its arrays fit the caches."""
 MOST = 1 << 11
 """Buckets beyond which appending to them misses the cache and the TLB."""
 
@@ -51,6 +55,7 @@ class BucketedArcs:
         wanted = min(MOST, max(1, arcs // ARCS))
         self.shift = min(max(0, (rows - 1).bit_length() - wanted.bit_length()), ROWS.bit_length() - 1)
         self.counts = np.zeros((threads, (rows >> self.shift) + 1), np.int64)
+        self.run = first_run("graph.build", arcs, FEW, FEW_AT_FIRST)
 
     def count(self, arcs: tuple, base: int, loops: bool, doubled: bool, thread: int = 0) -> int:
         """Count arcs; return the number of self-loops among them.
@@ -62,7 +67,11 @@ class BucketedArcs:
             doubled: True if the reverses are arcs, too.
             thread: the share to which they belong.
         """
-        return _count(arcs[0], arcs[1], base, self.first, loops, doubled, self.shift, self.counts[thread])
+        form = base, self.first, loops, doubled, self.shift, self.counts[thread]
+        with self.run as uncompiled:
+            if uncompiled:
+                return sum(_count_few(src, dst, *form) for src, dst in _pieces(arcs[:2]))
+            return _count(*arcs[:2], *form)
 
     def end_counts(self, targets: np.dtype, weights: np.dtype | None) -> None:
         """Allocate the buckets for arcs with targets and weights of these dtypes."""
@@ -76,10 +85,12 @@ class BucketedArcs:
 
     def append(self, arcs: tuple, base: int, loops: bool, doubled: bool, thread: int = 0) -> None:
         """Append arcs to their buckets; arguments as of :meth:`count`."""
-        _append(
-            *arcs, base, self.first, loops, doubled, self.shift, self.cursors[thread], self.places, self.targets,
-            self.weights,
-        )  # fmt: skip
+        form = base, self.first, loops, doubled, self.shift, self.cursors[thread]
+        with self.run as uncompiled:
+            for src, dst, weights in _pieces(arcs) if uncompiled else ():
+                _append_few(src, dst, weights, *form, self.places, self.targets, self.weights)
+            if not uncompiled:
+                _append(*arcs, *form, self.places, self.targets, self.weights)
 
     def rows_of(self, merging: bool, threads: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, int, int]:
         """Return offsets, targets and weights of the sorted rows, and empty the buckets.
@@ -92,14 +103,13 @@ class BucketedArcs:
             Offsets, int64 (rows + 1,), targets, weights or None; then the number of entries merged into the one before
             them, and of those that are self-loops.
         """
-        if self.targets.size <= FEW and os.environ.get("DGRAPH_COMPILE") != "always":
-            return self._few_rows(merging)
 
         def build(bucket: int, arcs: slice, row: int, lengths: np.ndarray, room: tuple) -> tuple[int, int]:
-            return _build(
-                self.places[arcs], self.targets[arcs], _cut(self.weights, arcs), self.first + row, merging, lengths,
-                *room, np.empty(257, np.int64),
-            )  # fmt: skip
+            listed = self.places[arcs], self.targets[arcs], _cut(self.weights, arcs)
+            with self.run as uncompiled:
+                if uncompiled:
+                    return _build_few(*listed, self.first + row, merging, lengths)
+                return _build(*listed, self.first + row, merging, lengths, *room, np.empty(257, np.int64))
 
         offsets, equal, loops = self._built(build, threads)
         targets, self.targets = self._joined(self.targets, self.starts, offsets, threads), self.targets[:0]
@@ -188,47 +198,27 @@ class BucketedArcs:
         joined.resize(int(offsets[-1]), refcheck=False)
         return joined
 
-    def _few_rows(self, merging: bool) -> tuple:
-        """Return what :meth:`rows_of` does, by functions that need no compiled code for few arcs."""
-        buckets = np.repeat(np.arange(self.starts.size - 1), np.diff(self.starts))
-        places = (buckets << self.shift) + self.places
-        offsets = np.zeros(self.rows + 1, np.int64)
-        count_rows(places, 0, offsets)
-        np.cumsum(offsets, out=offsets)
-        targets, weights = np.empty_like(self.targets), None if self.weights is None else np.empty_like(self.weights)
-        place_rows((places, self.targets, self.weights), 0, offsets[:-1].copy(), targets, weights)
-        sort_rows(offsets, targets, weights)
-        if not merging:
-            return offsets, targets, weights, 0, 0
-        targets, weights, equal, loops = merge_parallel(offsets, targets, weights, self.first, keep=False)
-        return offsets, targets, weights, equal, loops
-
 
 def _cut(values, part):
     return None if values is None else values[part]
 
 
-def _arcs_few(src, dst, base, loops, doubled):
-    """Return sources, targets and positions of arcs, and the number of self-loops."""
-    u, v, places = src.astype(np.int64) - base, dst.astype(np.int64) - base, np.arange(src.size)
-    same = u == v
-    if not loops:
-        u, v, places = u[~same], v[~same], places[~same]
-    if doubled:
-        other = np.flatnonzero(u != v)
-        u, v = np.concatenate([u, v[other]]), np.concatenate([v, u[other]])
-        places = np.concatenate([places, places[other]])
-    order = np.argsort(places, kind="stable")
-    return u[order], v[order], places[order], int(np.count_nonzero(same))
+def _pieces(arcs: tuple) -> Iterator[tuple]:
+    """Yield the columns of arcs, some arcs at a time; a column may be None."""
+    for begin in range(0, arcs[0].size, PIECE):
+        yield tuple(_cut(values, slice(begin, begin + PIECE)) for values in arcs)
 
 
 def _count_few(src, dst, base, first, loops, doubled, shift, counts):
-    u, _, _, same = _arcs_few(src, dst, base, loops, doubled)
-    counts += np.bincount((u - first) >> shift, minlength=counts.size)
-    return same
+    u, v = src.astype(np.int64) - base, dst.astype(np.int64) - base
+    differ = u != v
+    counts += np.bincount(((u if loops else u[differ]) - first) >> shift, minlength=counts.size)
+    if doubled:
+        counts += np.bincount((v[differ] - first) >> shift, minlength=counts.size)
+    return src.size - int(np.count_nonzero(differ))
 
 
-@njit(cache=True, nogil=True, few=_count_few)
+@njit(cache=True, nogil=True)
 def _count(src, dst, base, first, loops, doubled, shift, counts):
     same = 0
     for i in range(src.size):
@@ -244,19 +234,24 @@ def _count(src, dst, base, first, loops, doubled, shift, counts):
 
 
 def _append_few(src, dst, weights, base, first, loops, doubled, shift, cursors, places, targets, carried):
-    u, v, positions, _ = _arcs_few(src, dst, base, loops, doubled)
-    rows = u - first
-    order = np.argsort(rows >> shift, kind="stable")
-    counts = np.bincount(rows >> shift, minlength=cursors.size)
+    u, v = src.astype(np.int64) - base, dst.astype(np.int64) - base
+    differ = u != v
+    listed = np.ones(u.size, bool) if loops else differ
+    if doubled:  # the reverse of an edge comes after it
+        u, v, listed = (np.stack(pair, 1).ravel() for pair in ((u, v), (v, u), (listed, differ)))
+    positions = np.flatnonzero(listed)
+    rows = u[positions] - first
+    buckets = (rows >> shift).astype(np.min_scalar_type(cursors.size))  # NumPy sorts 16 bits by counting
+    order, counts = np.argsort(buckets, kind="stable"), np.bincount(buckets, minlength=cursors.size)
     to = np.repeat(cursors - np.cumsum(counts) + counts, counts) + np.arange(rows.size)
     places[to] = rows[order] & ((1 << shift) - 1)
-    targets[to] = v[order]
+    targets[to] = v[positions[order]]
     if weights is not None:
-        carried[to] = weights[positions[order]]
+        carried[to] = weights[positions[order] >> int(doubled)]
     cursors += counts
 
 
-@njit(cache=True, nogil=True, few=_append_few)
+@njit(cache=True, nogil=True)
 def _append(src, dst, weights, base, first, loops, doubled, shift, cursors, places, targets, carried):
     mask = (1 << shift) - 1
     for i in range(src.size):
@@ -278,6 +273,26 @@ def _append(src, dst, weights, base, first, loops, doubled, shift, cursors, plac
             targets[position] = u
             if weights is not None:
                 carried[position] = weights[i]
+
+
+def _build_few(places, targets, weights, first, merging, lengths):
+    """Do what :func:`_build` does, with arguments of the same names."""
+    if weights is None and targets.itemsize == 4:
+        keys = np.sort((places.astype(np.uint64) << np.uint64(32)) | targets)
+        rows, ends = (keys >> np.uint64(32)).astype(np.int64), keys.astype(targets.dtype)
+    else:  # both sorts are stable: of equal weights the first stays, whatever the sign of a zero
+        order = np.lexsort((targets, places) if weights is None or not merging else (weights, targets, places))
+        rows, ends = places[order].astype(np.int64), targets[order]
+    kept = np.ones(ends.size, bool)
+    if merging:
+        kept[1:] = (ends[1:] != ends[:-1]) | (rows[1:] != rows[:-1])
+    loops = int(np.count_nonzero(ends[~kept] == rows[~kept] + first))
+    lengths[:] = np.bincount(rows[kept], minlength=lengths.size)
+    size = int(np.count_nonzero(kept))
+    targets[:size] = ends[kept]
+    if weights is not None:
+        weights[:size] = weights[order][kept]
+    return ends.size - size, loops
 
 
 @njit(cache=True)

@@ -12,7 +12,7 @@ def _clear_few(targets, first, empty):
     empty[targets - targets.dtype.type(first)] = False
 
 
-@njit(cache=True, nogil=True, few=_clear_few)
+@njit(cache=True, nogil=True, few=_clear_few, most=1 << 24)
 def clear(targets, first, empty):
     """Set ``empty`` to False for the rows of ``targets``."""
     for i in range(targets.size):
@@ -65,7 +65,7 @@ def _count_few_loops(offsets, targets, first):
     return int(np.count_nonzero(rows == targets[offsets[0] : offsets[-1]]))
 
 
-@njit(cache=True, nogil=True, few=_count_few_loops)
+@njit(cache=True, nogil=True, few=_count_few_loops, most=1 << 24)
 def count_loops(offsets, targets, first):
     """Return the number of self-loop entries in sorted rows."""
     loops = 0

@@ -20,6 +20,9 @@ from dgraph.graph.rows import row_shares
 UNIT = np.ones(1, np.uint64)
 """Bits of every weight of an unweighted graph: equal to a graph whose edges weigh the integer 1."""
 
+CACHED = 1 << 14
+"""Arcs that NumPy hashes at a time: its arrays fit the cache of a core."""
+
 
 def fingerprint(block: EdgeBlock, comm: Comm) -> str:
     """Return 16 hexadecimal digits over the whole graph's arcs by gid, weights, n and direction; collective.
@@ -114,14 +117,18 @@ def weight_bits(weights: np.ndarray | None) -> np.ndarray:
 
 
 def _few_arc_sums(offsets, targets, bits, first, both):
-    u = np.repeat(np.arange(first, first + offsets.size - 1, dtype=np.uint64), np.diff(offsets))
-    v = targets[offsets[0] : offsets[-1]].astype(np.uint64)
-    bits = bits[offsets[0] : offsets[-1]] if bits.size > 1 else bits
-    there = plain(_hash)(u, v, bits).sum(dtype=np.uint64)
-    return there, plain(_hash)(v, u, bits).sum(dtype=np.uint64) if both else np.uint64(0)
+    sources, sums = np.repeat(np.arange(first, first + offsets.size - 1), np.diff(offsets)), np.zeros(2, np.uint64)
+    for begin in range(0, sources.size, CACHED):
+        piece = slice(begin + int(offsets[0]), min(begin + CACHED, sources.size) + int(offsets[0]))
+        u, v = sources[begin : begin + CACHED].astype(np.uint64), targets[piece].astype(np.uint64)
+        weights = bits[piece] if bits.size > 1 else bits
+        sums[:1] += plain(_hash)(u, v, weights).sum(dtype=np.uint64)
+        if both:
+            sums[1:] += plain(_hash)(v, u, weights).sum(dtype=np.uint64)
+    return sums[0], sums[1]
 
 
-@njit(cache=True, nogil=True, few=_few_arc_sums)
+@njit(cache=True, nogil=True, few=_few_arc_sums, most=1 << 20)
 def arc_sums(offsets, targets, bits, first, both):
     """Return the sums (mod 2**64) of a hash over all arcs here, and with ``both`` over their reverses, else 0.
 

@@ -64,6 +64,10 @@ def read_rule(rule: str, seed: int) -> WeightRule:
     return WeightRule("integers", np.dtype(np.int32 if narrow else np.int64), start, low, high)
 
 
+CACHED = 1 << 14
+"""Edges that NumPy weighs at a time: its arrays fit the cache of a core."""
+
+
 def hashed_weights(src_gid: np.ndarray, dst_gid: np.ndarray, rule: str, seed: int, directed: bool) -> np.ndarray:
     """Return the weight of every edge ``src_gid[i] → dst_gid[i]``, of the unordered pair unless ``directed``.
 
@@ -123,13 +127,15 @@ def _pair_bits(u, v, start):
 
 
 def _fill_few_integers(src, dst, directed, start, low, width, weights):
-    u, v = (ends[: weights.size].astype(np.uint64) for ends in (src, dst))
-    if not directed:
-        u, v = np.minimum(u, v), np.maximum(u, v)
-    weights[:] = low + (plain(_pair_bits)(u, v, start) % width).astype(np.int64)
+    for begin in range(0, weights.size, CACHED):
+        piece = slice(begin, min(begin + CACHED, weights.size))
+        u, v = (ends[piece].astype(np.uint64) for ends in (src, dst))
+        if not directed:
+            u, v = np.minimum(u, v), np.maximum(u, v)
+        weights[piece] = low + (plain(_pair_bits)(u, v, start) % width).astype(np.int64)
 
 
-@njit(cache=True, few=_fill_few_integers)
+@njit(cache=True, few=_fill_few_integers, most=1 << 22)
 def _fill_integers(src, dst, directed, start, low, width, weights):
     for i in range(weights.size):
         weights[i] = low + np.int64(_bits(src[i], dst[i], directed, start) % width)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dgraph._support.compiled import plain
 from dgraph.comm.base import Comm
 from dgraph.graph.block import LoadFacts
 from dgraph.graph.formats.first_line import names_ends
@@ -76,7 +77,7 @@ def hidden_before(
     classes = byte_classes(comments, separator)
     for number, line in lines_before(path, head):
         text = line.lstrip(" \t")
-        if text and hides_fields(np.frombuffer(text.encode(), np.uint8), classes, fields):
+        if text and plain(hides_fields)(np.frombuffer(text.encode(), np.uint8), classes, fields):
             names = split_fields(text[1:].strip(" \t"), separator)
             hidden.add(not (names_ends(names, (0, 1)) or _are_counts(text, counts)), number, text)
     return hidden

@@ -13,6 +13,7 @@ import numpy as np
 from dgraph._support.compiled import njit
 from dgraph.graph.formats.column import IDS, WEIGHTS
 from dgraph.graph.formats.parse_digits import digits_at
+from dgraph.graph.formats.plain_arrays import affordable, read_plain
 from dgraph.graph.formats.round_decimal import decimal_at
 from dgraph.graph.formats.scan import ANY, BLANK, DELIMITER, EXACT, INTEGER, NUMBER, OTHER, REST, SOURCE, TARGET, WHOLE
 
@@ -71,6 +72,11 @@ class PlainLines:
             copy[:size], copy[size:] = text, 10
             text = copy
         ends, values = self.ends, self.values
+        if not self.fractions and not self.more:
+            columns = ends[0].view(IDS[0]), ends[1].view(IDS[0]), values.view(WEIGHTS[0])
+            if (counts := self._read_few(text[:size], columns[: 2 + self.weighted], ends.shape[1])) is not None:
+                self.src, self.dst, self.weights = (column[: counts[0]] for column in columns)
+                return counts
         reals = values.view(WEIGHTS[2]) if self.fractions or self.more else None
         edges, position, wide, level, self.more = _plain_lines(
             text, size, self.classes, self.tag, self.columns, self.lowest, self.highest, self.decimal,
@@ -88,12 +94,21 @@ class PlainLines:
         The reader is ``usable``. ``columns``: sources, targets and, if there are any, weights, as long as ``text`` has
         lines.
         """
+        if (counts := self._read_few(text, columns, columns[0].size)) is not None:
+            return counts == (columns[0].size, text.size)
         weights = columns[2] if self.weighted else NONE.view(WEIGHTS[0])
         edges, position, *_ = _plain_lines(
             text, text.size, self.classes, self.tag, self.columns, self.lowest, self.highest, self.decimal,
             *columns[:2], NONE, NONE, weights, NONE, None, columns[0].size,
         )  # fmt: skip
         return edges == columns[0].size and position == text.size
+
+    def _read_few(self, text: np.ndarray, columns: tuple[np.ndarray, ...], most: int) -> tuple[int, int] | None:
+        """Read a text by NumPy; None if the kernel has to: a tag, a large text, or what :func:`read_plain` says."""
+        if self.tag or not text.size or text[-1] != 10 or not affordable(text.size):
+            return None
+        ends, limits = (self.lowest, self.highest), (NARROW_ID, NARROW_WEIGHT)
+        return read_plain(text, self.classes, self.columns, ends, most, limits, columns)
 
     def _allocate(self, lines: int) -> None:
         self.ends, self.values = np.empty((2, lines), np.int64), np.empty(lines if self.weighted else 0, np.int64)
@@ -195,7 +210,11 @@ def _plain_lines(
     return edges, position, wide, level, more
 
 
-@njit(cache=True, nogil=True)
+def _count_few_lines(text):
+    return int(np.count_nonzero(text == 10))
+
+
+@njit(cache=True, nogil=True, few=_count_few_lines, most=1 << 24)
 def count_lines(text):
     """Return the number of line feeds."""
     lines = 0

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from dgraph._support.first_runs import first_run, ran_plain
 from dgraph.algorithms.kernels.components import union_find as kernel
 from dgraph.algorithms.kernels.one_round import OneRound
 from dgraph.backend.cpu.threads.team import Team
@@ -22,7 +23,10 @@ from dgraph.backend.interface import SharedMachine
 from dgraph.backend.snapshot import Snapshot, between_rounds
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Traced
-from partitioning.arrays.lazy_numba import FEW, compiles, ready
+from partitioning.arrays.lazy_numba import FEW, ready
+
+FEW_AT_FIRST = 1 << 23
+"""Arcs up to which NumPy joins them until machine code pays, which takes 3 s."""
 
 FIRST, WIDE = 2, 6
 """Thresholds on scans of all shared vertices.
@@ -49,7 +53,8 @@ class UnionFind(OneRound, SharedMachine):
         self.traced, self.local, self.team = traced, local, team
         (self.field,) = traced.proposes
         self.state = {self.field: np.empty(local.size, np.int64)}
-        self.compiled = kernel.components in _ready
+        self._run = first_run("components", max(self._rows[1].size, local.size), FEW, FEW_AT_FIRST)
+        self.compiled = self._run.uncompiled or kernel.components in _ready
         self.edges = 0
         self._parent = np.empty(local.size, np.uint32)
         self.roots = local.size
@@ -73,7 +78,7 @@ class UnionFind(OneRound, SharedMachine):
     def compile(self) -> None:
         """Compile, or load from the cache folder, everything that the rounds will call."""
         rows, ids, nothing, marks = self._rows, self._lowest[:0], self._mirrors[:0], self._marks[:0]
-        if max(rows[1].size, self.local.size) > FEW:
+        if not self._run.uncompiled:
             shared = np.zeros(1, np.int64)
             forest = nothing, ids, nothing, nothing, nothing, shared, shared
             words = self._lowest[:0]
@@ -87,7 +92,7 @@ class UnionFind(OneRound, SharedMachine):
                 ready(kernel.lower_masters, nothing, nothing, ids, nothing, ids, marks, nothing)
                 ready(kernel.lower_from_mirrors, nothing, ids, nothing, ids, marks, nothing)
                 ready(kernel.clear_lowered, nothing, marks)
-        _ready.add(kernel.components)
+            _ready.add(kernel.components)
 
     def start(self, fields: Mapping[str, np.ndarray]) -> None:
         """Make every vertex its own component."""
@@ -177,15 +182,18 @@ class UnionFind(OneRound, SharedMachine):
 
     @property
     def _threads(self) -> int:
-        return self.team.size if compiles(self._rows[1].size) else 1
+        return 1 if self._run.uncompiled else self.team.size
 
     def _join(self, threads, offsets, neighbours, entering, original, ascending, parent, lowest) -> int:
         shared, gate = np.zeros(kernel.LARGEST + 8, np.int64), np.zeros(16, np.int64)
         unseen, later, probes = (np.empty(n, np.uint32) for n in (len(entering), 2 * len(parent), kernel.PROBES))
-        self.team.launch(
-            kernel.components, threads, offsets, neighbours, entering, original, ascending, parent, lowest,
-            unseen, later, probes, shared, gate,
-        )  # fmt: skip
+        forest = entering, original, ascending, parent, lowest, unseen, later, probes, shared, gate
+        with self._run as uncompiled:
+            if uncompiled:
+                ran_plain("components")
+                kernel.few_components(0, None, threads, offsets, neighbours, *forest)
+            else:
+                self.team.launch(kernel.components, threads, offsets, neighbours, *forest)
         return int(shared[kernel.ROOTS])
 
     def _first(self) -> None:

@@ -79,7 +79,7 @@ def most_frequent(parent, roots):
     return best
 
 
-def _few_components(
+def few_components(
     t, team, threads, offsets, neighbours, entering, original, ascending, parent, lowest, unseen, later, probes, shared,
     gate,
 ):  # fmt: skip
@@ -105,7 +105,7 @@ def _few_components(
     return 0
 
 
-@njit(few=_few_components, **OPTIONS)
+@njit(few=few_components, **OPTIONS)
 def components(
     t, team, threads, offsets, neighbours, entering, original, ascending, parent, lowest, unseen, later, probes, shared,
     gate,

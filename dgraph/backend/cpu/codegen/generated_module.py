@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import os
 import sys
 from functools import cache
 from pathlib import Path
@@ -137,6 +138,13 @@ def uncompiled(stem: str, tiny: bool = False) -> bool:
         tiny: the graph is so small that loading Numba would take longer than the rounds, compiled before or not.
     """
     return stem not in _modules and first_runs.uncompiled(stem, suffixes=(".slow",) if tiny else (".py", ".slow"))
+
+
+def has_machine_code(stem: str, function: str) -> bool:
+    """Return True if a function of a generated module is in Numba's cache."""
+    path = os.environ.get("NUMBA_CACHE_DIR")
+    folders = Path(path).glob("*") if path else [folder() / "__pycache__"]  # Numba makes one for each source folder
+    return any(any(place.glob(f"{stem}.{function}-*.nbi")) for place in folders)
 
 
 def module_for(traced: Traced, pulls: bool = True, kernel: bool = False, pushes: bool = False) -> ModuleType:

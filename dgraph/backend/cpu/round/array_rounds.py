@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
@@ -19,7 +20,13 @@ from dgraph._support.compile_clock import compiling
 from dgraph._support.first_runs import REMARK, spend
 from dgraph.backend.compile_flags import TOP
 from dgraph.backend.cpu.codegen.expressions import NUMPY, NumbaScope
-from dgraph.backend.cpu.codegen.generated_module import module_for, stem_of, uncompiled, uncompiled_text
+from dgraph.backend.cpu.codegen.generated_module import (
+    has_machine_code,
+    module_for,
+    stem_of,
+    uncompiled,
+    uncompiled_text,
+)
 from dgraph.backend.cpu.round import state as slots
 from dgraph.backend.cpu.round.array_folds import FOLDS
 from dgraph.backend.cpu.round.interpreted import InterpretedMachine
@@ -36,14 +43,20 @@ from dgraph.program.row_reducers import LEFT_OUT
 PATIENCE = 4.0
 """Seconds of a processor for array operations after which a program is compiled after all."""
 
+LOOKS = 0.25
+"""Seconds of a processor for array operations after which a machine first looks for machine code."""
+
 AT_ONCE = 64
 """Rounds between two looks at the clock."""
 
 FEW = 1 << 21
 """Edges of the whole graph up to which most runs take less time with NumPy than the compilation."""
 
-FEW_OF_FRONTIERS = 1 << 22
-"""The same of programs whose rounds walk only the edges of a frontier; arrays of an edge take up to 200 bytes."""
+FEW_OF_FRONTIERS = 1 << 24
+"""The same of programs whose rounds walk only the edges of a frontier: about 40 ns an edge."""
+
+PIECE = 1 << 18
+"""Edges of a piece of a round: the arrays of an edge take up to 200 bytes."""
 
 TINY = 1 << 14
 """Edges up to which most runs take less time with NumPy than the import of Numba and the load of machine code."""
@@ -59,7 +72,14 @@ def answers_at_once(traced: Traced, local: LocalGraph) -> bool:
     listed = traced.all or traced.apply is not None  # so that a pull's changes are a list, not bits
     simple = bool(traced.proposes) and (pushed or listed)
     tiny = local.m <= TINY and (local.masters < local.n or "numba" not in sys.modules)  # ranks choose alike
-    return simple and local.m <= (FEW if traced.all else FEW_OF_FRONTIERS) and uncompiled(compiled_stem(traced), tiny)
+    most = FEW if traced.all or traced.row_reducer else FEW_OF_FRONTIERS
+    stem = compiled_stem(traced)
+    return simple and local.m <= most and uncompiled(stem, tiny) and not compiled_beside(stem, local)
+
+
+def compiled_beside(stem: str, local: LocalGraph) -> bool:
+    """Return True if a process beside this one, which runs for large graphs on one rank, has compiled a program."""
+    return local.m > FEW and local.masters == local.n and has_machine_code(stem, "work_fused")
 
 
 def compiled_stem(traced: Traced) -> str:
@@ -71,13 +91,13 @@ class ArrayMachine(InterpretedMachine):
     """Machine whose phases are array operations.
 
     A search of many rounds would take longer than the compilation. After ``PATIENCE`` compiled rounds go on from the
-    same arrays, with all threads of the team.
+    same arrays, with all threads of the team, and on large graphs once another process has compiled them.
     """
 
     remark = REMARK
 
     def __init__(self, traced: Traced, local: LocalGraph, team: Team):
-        self._interprets, self._spent = True, 0.0
+        self._interprets, self._spent, self._looks = True, 0.0, LOOKS
         self._stem = compiled_stem(traced)
         super().__init__(traced, local, team, "push")
 
@@ -97,12 +117,19 @@ class ArrayMachine(InterpretedMachine):
         if interprets:
             spend(self._stem, time.thread_time() - began)
             self._spent += time.thread_time() - began
-        if interprets and self._spent > PATIENCE:
+        if interprets and (self._spent > PATIENCE or self._compiled_beside()):
             self._interprets = False
             with compiling():
                 self.module = module_for(self.traced, may_pull(self.traced, "auto"), pushes=True)
                 super()._call(0, threads=1)
         return answer
+
+    def _compiled_beside(self) -> bool:
+        """Look for machine code after ``LOOKS``, and after twice as long each time."""
+        if self._spent <= self._looks:
+            return False
+        self._looks *= 2
+        return compiled_beside(stem_of(self.traced, may_pull(self.traced, "auto"), pushes=True), self.local)
 
     def _module(self, traced: Traced) -> ModuleType:
         module = ModuleType("dgraph_arrays")
@@ -166,27 +193,35 @@ class Phases:
     def push(self, t, threads, graph, F, P, G, W, c) -> None:
         """Propose along every edge u → v of an active u, and list the vertices that changed."""
         u = np.arange(c[slots.ROWS]) if self.all else self._frontier(W, c)
-        source, e = edges_of(graph[0], u)
-        v = graph[1][e].astype(np.int64)
-        s = tuple(np.broadcast_to(value, u.shape)[source] for value in self.do.at_source(F, P, G, u))
-        p = self._proposals(graph, F, P, G, s, e, v)
-        if self.conditional:
-            kept = np.broadcast_to(self.do.wants(F, P, G, v), v.shape)
-            v, p = v[kept], tuple(value[kept] for value in p)
-        self._list(self._offer(F, v, p), F, W, c)
+        at_source = tuple(np.broadcast_to(value, u.shape) for value in self.do.at_source(F, P, G, u))
+        changed = _no_change(int((graph[0][u + 1] - graph[0][u]).sum()), len(F[0]))
+        for part in pieces(graph[0], u):
+            source, e = edges_of(graph[0], u[part])
+            v = graph[1][e].astype(np.int64)
+            p = self._proposals(graph, F, P, G, tuple(value[part][source] for value in at_source), e, v)
+            if self.conditional:
+                kept = np.broadcast_to(self.do.wants(F, P, G, v), v.shape)
+                v, p = v[kept], tuple(value[kept] for value in p)
+            self._offer(F, v, p, changed)
+        self._list(_ascending(changed), F, W, c)
 
     def pull(self, t, threads, graph, F, P, G, W, c) -> None:
         """Combine the proposals of the active in-neighbours of every v that accepts some."""
-        v, u, e = self._pulled(graph, F, P, G, c)
-        if not self.all:
-            kept = self._active(W, c)[u]
-            v, u, e = v[kept], u[kept], e[kept]
-        s = tuple(np.broadcast_to(value, u.shape) for value in self.do.at_source(F, P, G, u))
-        self._list(self._offer(F, v, self._proposals(graph, F, P, G, s, e, v)), F, W, c)
+        rows, changed = self._accepting(F, P, G, c), np.zeros(len(F[0]), bool)
+        active = None if self.all else self._active(W, c)
+        u = np.arange(c[slots.ROWS])  # values from before the round
+        at_source = tuple(np.broadcast_to(value, u.shape).copy() for value in self.do.at_source(F, P, G, u))
+        for part in pieces(graph[0], rows):
+            v, u, e = _entering(graph, rows[part])
+            if active is not None:
+                kept = active[u]
+                v, u, e = v[kept], u[kept], e[kept]
+            self._offer(F, v, self._proposals(graph, F, P, G, tuple(value[u] for value in at_source), e, v), changed)
+        self._list(np.flatnonzero(changed), F, W, c)
 
     def fold(self, t, threads, graph, F, P, G, W, c) -> None:
         """Fold the keys of all in-edges of every v that accepts proposals and has an active in-neighbour."""
-        v, u, e = self._pulled(graph, F, P, G, c)
+        v, u, e = _entering(graph, self._accepting(F, P, G, c))
         folded = np.zeros(c[slots.ROWS], bool)
         folded[v if self.all else v[self._active(W, c)[u]]] = True
         s = tuple(np.broadcast_to(value, u.shape) for value in self.do.at_source(F, P, G, u))
@@ -200,13 +235,10 @@ class Phases:
         self.do.commit(F, changed, results)
         self._list(changed, F, W, c)
 
-    def _pulled(self, graph, F, P, G, c) -> Arrays:
-        """Return target, source and index of the in-edges of all v that accept proposals."""
+    def _accepting(self, F, P, G, c) -> np.ndarray:
+        """Return the vertices that accept proposals."""
         v = np.arange(c[slots.ROWS])
-        if self.conditional:
-            v = v[np.broadcast_to(self.do.wants(F, P, G, v), v.shape)]
-        target, e = edges_of(graph[0], v)
-        return v[target], graph[1][e].astype(np.int64), e
+        return v[np.broadcast_to(self.do.wants(F, P, G, v), v.shape)] if self.conditional else v
 
     def _proposals(self, graph, F, P, G, s: Arrays, e: np.ndarray, v: np.ndarray) -> Arrays:
         """Return the proposals along the edges ``e`` to ``v``."""
@@ -292,15 +324,15 @@ class Phases:
         """Combine proposals of mirrors into the masters ``lids[positions]``."""
         W = WorkArrays(*arrays)
         v = lids[positions[:count]].astype(np.int64)
-        changed = self._offer(F, v, self.do.values_at(values, slice(0, count)))
+        combined = _no_change(v.size, len(F[0]))
+        self._offer(F, v, self.do.values_at(values, slice(0, count)), combined)
         if not self.all:
-            changed = self._unmarked(changed, W)
+            changed = self._unmarked(_ascending(combined), W)
             append(lists_of(W, c).touched, changed, W.shared, self.do.slot(c) + slots.TOUCHED_TAIL)
             self._count(changed, F, W, c)
 
-    def _offer(self, F: Arrays, v: np.ndarray, p: Arrays) -> np.ndarray:
-        """Combine proposals ``p`` into the vertices ``v``; return those that changed, ascending."""
-        changed = np.zeros(len(F[0]), bool)
+    def _offer(self, F: Arrays, v: np.ndarray, p: Arrays, changed: np.ndarray | list) -> None:
+        """Combine proposals ``p`` into the vertices ``v``, and mark or list those that changed."""
         for (place, field), proposed in zip(self.fields, p, strict=True):
             values, name = F[place], field.reduce.name  # type: ignore[union-attr]
             if values.dtype.kind in "iu":
@@ -314,8 +346,10 @@ class Phases:
                 combined = COMBINE[name](values[v], proposed)
                 better = np.full(v.shape, True) if name == "add" else combined != values[v]
                 COMBINE[name].at(values, v[better], proposed[better])
-            changed[v[better]] = True
-        return np.flatnonzero(changed)
+            if isinstance(changed, list):
+                changed.append(v[better])
+            else:
+                changed[v[better]] = True
 
     def _unmarked(self, vertices: np.ndarray, W: WorkArrays) -> np.ndarray:
         """Return the vertices that are not flagged yet, and flag them."""
@@ -333,6 +367,31 @@ class Phases:
         """Append masters to the frontier."""
         append(lists_of(W, c).queue, masters, W.shared, self.do.slot(c) + slots.FRONT_TAIL)
         W.shared[self.do.slot(c) + slots.EDGE_SUM] += F[-1][masters].sum()
+
+
+def pieces(offsets: np.ndarray, rows: np.ndarray) -> Iterator[slice]:
+    """Yield slices of ``rows`` with about ``PIECE`` edges; a row is never cut."""
+    ends = np.cumsum(offsets[rows + 1] - offsets[rows])
+    edges = int(ends[-1]) if ends.size else 0
+    cuts = np.searchsorted(ends, np.arange(PIECE, edges, PIECE)) + 1
+    bounds = [0, *np.unique(cuts[cuts < rows.size]).tolist(), rows.size]
+    yield from map(slice, bounds[:-1], bounds[1:])
+
+
+def _no_change(edges: int, vertices: int) -> np.ndarray | list:
+    """Return what collects the vertices that a round changes: a list if its edges are few, else a mask of all."""
+    return [np.empty(0, np.int64)] if 8 * edges < vertices else np.zeros(vertices, bool)
+
+
+def _ascending(changed: np.ndarray | list) -> np.ndarray:
+    """Return the vertices that were collected."""
+    return np.unique(np.concatenate(changed)) if isinstance(changed, list) else np.flatnonzero(changed)
+
+
+def _entering(graph: tuple, rows: np.ndarray) -> Arrays:
+    """Return target, source and index of the in-edges of some vertices."""
+    target, e = edges_of(graph[0], rows)
+    return rows[target], graph[1][e].astype(np.int64), e
 
 
 def _nothing(*_: Any) -> None:
