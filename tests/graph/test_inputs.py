@@ -301,6 +301,27 @@ def test_distinct_words_are_those_of_numpy(size, compiled, monkeypatch):
         assert np.array_equal(places, expected[1])
 
 
+@pytest.mark.parametrize("equal", [0, 1, 3])
+def test_words_added_piece_by_piece_get_the_codes_of_their_first_places(equal, monkeypatch):
+    """Pieces of other widths, words of 8 and of 9 bytes, known words; the first factors make many hashes equal."""
+    random, tried, real = np.random.default_rng(7), [], word_order.hashes_of
+
+    def hashes_of(columns, factor):
+        tried.append(factor)
+        return real(columns, factor) >> np.uint64(60 if len(set(tried)) <= equal else 0)
+
+    monkeypatch.setattr(word_order, "hashes_of", hashes_of)
+    table, listed, codes = word_order.WordTable(), [], []
+    for size, longest in ((3, 2), (400, 3), (0, 1), (5, 30), (300, 9), (900, 8), (1, 1)):
+        lengths = random.integers(1, longest + 1, size)
+        words = np.array([random.integers(97, 104, length, np.uint8).tobytes() for length in lengths], "S")
+        listed += words.tolist()
+        codes += table.codes(words).tolist()
+    assert table.words.tolist() == list(dict.fromkeys(listed))
+    assert [table.words[code] for code in codes] == listed
+    assert len(set(tried)) == 1 + equal
+
+
 def test_words_that_share_a_hash_stay_apart(monkeypatch):
     words = np.array([b"a", b"b", b"a", b"c"])
     monkeypatch.setattr(word_order, "ODD", np.uint64(0))

@@ -14,6 +14,7 @@ import numpy as np
 
 from dgraph._support.compiled import njit
 from dgraph.graph.block import gid_type
+from partitioning.arrays import lazy_numba
 from partitioning.arrays.lazy_numba import compiles
 
 ROWS = 1 << 12
@@ -24,8 +25,8 @@ ODD = np.uint64(0x9E3779B97F4A7C15)
 """Odd factor of the hash."""
 
 
-WAITING = 1 << 19
-"""Words that wait in a :class:`WordPool` at least until the distinct ones among them are found."""
+WAITING = lazy_numba.FEW
+"""Words that wait in a :class:`WordPool` until a table codes them, which is compiled."""
 
 
 class WordPool:
@@ -39,14 +40,14 @@ class WordPool:
         self.words = np.empty(0, "S1")
         self.codes: list[np.ndarray] = []
         self.size = self.pieces = 0
-        self._lock = Lock()
+        self._lock, self._table = Lock(), WordTable()
 
     def add(self, words: np.ndarray) -> int:
         """Add words (dtype S); return the number of pieces that were added before."""
         with self._lock:
             self.waiting.append(words)
             self.size, self.pieces = self.size + words.size, self.pieces + 1
-            if sum(piece.size for piece in self.waiting) >= max(WAITING, self.words.size):
+            if self.size > WAITING:
                 self._code_waiting()
             return self.pieces - 1
 
@@ -72,18 +73,74 @@ class WordPool:
 
     def _code_waiting(self) -> None:
         """Replace the waiting words by codes; words that were coded before keep theirs."""
-        if not self.waiting:
-            return
-        coded, cuts = self.words.size, np.cumsum([piece.size for piece in self.waiting])[:-1]
-        words, places = coded_words(np.concatenate([self.words, *self.waiting]))
-        self.waiting = []
-        fresh = np.ones(words.size, bool)
-        fresh[places[:coded]] = False
-        codes = np.empty(words.size, gid_type(words.size))
-        codes[places[:coded]] = np.arange(coded)
-        codes[fresh] = np.arange(coded, words.size)
-        self.codes += np.split(codes[places[coded:]], cuts)
-        self.words = np.concatenate([self.words, words[fresh]])
+        pieces, self.waiting = self.waiting, []
+        if self.size > WAITING:
+            self.codes += map(self._table.codes, pieces)
+            self.words = self._table.words
+        elif pieces:
+            self.words, codes = coded_words(np.concatenate(pieces))
+            self.codes = np.split(codes, np.cumsum([piece.size for piece in pieces])[:-1])
+
+
+class WordTable:
+    """Distinct words by their hashes, with open addresses: words are added piece by piece, and nothing is sorted.
+
+    A slot holds a hash and one more than the code of its word, 0 if it is free; at most half of the slots are used.
+    """
+
+    def __init__(self) -> None:
+        self._words, self._count, self._width, self._factor = np.empty(0, "S1"), 0, 1, ODD
+        self._hashes, self._slots = np.zeros(2, np.uint64), np.zeros(2, np.uint32)
+
+    @property
+    def words(self) -> np.ndarray:
+        """The distinct words (dtype S), by code."""
+        return self._words[: self._count]
+
+    def codes(self, words: np.ndarray) -> np.ndarray:
+        """Return the codes of words, uint32 or int64; words that are new get the next ones."""
+        full = 2 * (self._count + words.size) > self._slots.size
+        if full or words.itemsize > self._width:  # a hash depends on the width
+            self._width = max(self._width, words.itemsize)
+            self._rebuild(max(4 * words.size, 2 * self._slots.size) if full else self._slots.size)
+        before = self._count
+        codes, firsts = self._insert(words)
+        self._append(words[firsts])
+        if not np.array_equal(self._words[codes], words):  # two words share a hash: try others
+            self._count, self._factor = before, next_factor(self._factor)
+            self._rebuild(self._slots.size)
+            return self.codes(words)
+        return codes
+
+    def _insert(self, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the codes of words, and a row for each code that is new, which is not counted yet."""
+        codes, firsts = np.empty(words.size, self._slots.dtype), np.empty(words.size, np.int64)
+        hashes = hashes_of(_columns(words.astype(f"S{self._width}", copy=False)), self._factor)
+        count = _insert(hashes, self._hashes, self._slots, self._count, codes, firsts)
+        return codes, firsts[: count - self._count]
+
+    def _append(self, words: np.ndarray) -> None:
+        end = self._count + words.size
+        if end > self._words.size or self._width > self._words.itemsize:
+            grown = np.empty(max(3 * end // 2, self._words.size), f"S{self._width}")
+            grown[: self._count] = self.words
+            self._words = grown
+        self._words[self._count : end] = words
+        self._count = end
+
+    def _rebuild(self, slots: int) -> None:
+        """Insert the words into a table of at least so many slots, by a factor that keeps their hashes apart."""
+        size = 1 << (slots - 1).bit_length()
+        words, self._count = self.words, 0
+        while True:
+            self._hashes, self._slots = (
+                np.zeros(size, np.uint64),
+                np.zeros(size, np.uint32 if size < 1 << 32 else np.int64),
+            )
+            if self._insert(words)[1].size == words.size:
+                self._count = words.size
+                return
+            self._factor = next_factor(self._factor)
 
 
 def word_order(words: np.ndarray) -> np.ndarray:
@@ -110,20 +167,34 @@ def word_order(words: np.ndarray) -> np.ndarray:
 
 def coded_words(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct words (dtype S) in any order, and for each of the words its position among them."""
-    wide = _padded(words)
-    columns = wide.view(np.uint64).reshape(words.size, wide.itemsize // 8).T
-    factor = ODD
+    columns, factor = _columns(words), ODD
     while True:
-        hashes = np.zeros(words.size, np.uint64)
-        for column in columns:
-            hashes ^= column
-            hashes *= factor
-            hashes ^= hashes >> np.uint64(32)
-        hashes *= factor  # the high bits choose the partition
-        codes, firsts = coded_hashes(hashes)
+        codes, firsts = coded_hashes(hashes_of(columns, factor))
         if all(np.array_equal(column, column[firsts][codes]) for column in columns):
             return words[firsts], codes
-        factor += ODD + ODD
+        factor = next_factor(factor)
+
+
+def hashes_of(columns: np.ndarray, factor: np.uint64) -> np.ndarray:
+    """Return a hash (uint64) of every word, whose letters are integers ``columns``; high bits choose a partition."""
+    hashes = np.zeros(columns.shape[1], np.uint64)
+    for column in columns:
+        hashes ^= column
+        hashes *= factor
+        hashes ^= hashes >> np.uint64(32)
+    hashes *= factor
+    return hashes
+
+
+def next_factor(factor: np.uint64) -> np.uint64:
+    """Return another odd factor of the hash, where two words share one."""
+    return np.uint64((int(factor) + 2 * int(ODD)) % 2**64)
+
+
+def _columns(words: np.ndarray) -> np.ndarray:
+    """Return the letters of words, eight of them as one integer: uint64 (integers a word, words)."""
+    wide = _padded(words)
+    return wide.view(np.uint64).reshape(words.size, wide.itemsize // 8).T
 
 
 def _padded(words: np.ndarray) -> np.ndarray:
@@ -194,3 +265,22 @@ def _number(grouped, rows, starts, keys, values, codes, firsts):
                 keys[slot], values[slot] = key, count
             codes[rows[i]] = values[slot] - 1
     return count
+
+
+@njit(cache=True, nogil=True)
+def _insert(hashes, keys, values, count, codes, firsts):
+    """Store the codes of hashes, new ones from ``count`` on, and a row for each new code; return their number.
+
+    ``keys`` and ``values`` are slots of a :class:`WordTable`.
+    """
+    mask, fresh = np.uint64(keys.size - 1), 0
+    for i in range(hashes.size):
+        slot = np.int64((hashes[i] ^ hashes[i] >> np.uint64(32)) & mask)
+        while values[slot] != 0 and keys[slot] != hashes[i]:
+            slot = (slot + 1) & (keys.size - 1)
+        if values[slot] == 0:
+            firsts[fresh] = i
+            fresh += 1
+            keys[slot], values[slot] = hashes[i], count + fresh
+        codes[i] = values[slot] - 1
+    return count + fresh
