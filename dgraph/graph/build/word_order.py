@@ -68,18 +68,20 @@ class WordPool:
         order = word_order(self.words)
         positions = np.empty(order.size, gid_type(order.size))
         positions[order] = np.arange(order.size)
-        words, self.words, codes, self.codes = self.words[order], self.words[:0], self.codes[::-1], []
+        words, codes = self.words[order], self.codes[::-1]
+        self.words, self.codes, self.waiting, self._table = self.words[:0], [], [], WordTable()
         return words, (positions[codes.pop()] for _ in range(len(codes)))
 
     def _code_waiting(self) -> None:
-        """Replace the waiting words by codes; words that were coded before keep theirs."""
-        pieces, self.waiting = self.waiting, []
+        """Code the waiting words; a table keeps the codes that it gave, and few words are all coded anew."""
         if self.size > WAITING:
+            pieces, self.waiting = self.waiting, []
+            del self.codes[self.pieces - len(pieces) :]
             self.codes += map(self._table.codes, pieces)
             self.words = self._table.words
-        elif pieces:
-            self.words, codes = coded_words(np.concatenate(pieces))
-            self.codes = np.split(codes, np.cumsum([piece.size for piece in pieces])[:-1])
+        elif self.waiting:
+            self.words, codes = coded_words(np.concatenate(self.waiting))
+            self.codes = np.split(codes, np.cumsum([piece.size for piece in self.waiting])[:-1])
 
 
 class WordTable:
