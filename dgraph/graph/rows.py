@@ -158,13 +158,12 @@ def merge_parallel(
         return targets, weights, equal, loops
     equal, loops = _merge(offsets, targets, weights, first)
     if equal:
-        targets = shortened(targets, offsets[-1])
-        weights = None if weights is None else shortened(weights, offsets[-1])
+        targets = _shortened(targets, offsets[-1])
+        weights = None if weights is None else _shortened(weights, offsets[-1])
     return targets, weights, equal, loops
 
 
-def shortened(array: np.ndarray, size: int) -> np.ndarray:
-    """Return the first values of an array, without the memory of the others if the array owns it."""
+def _shortened(array, size):
     if array.base is not None:
         return array[: int(size)]
     array.resize(int(size), refcheck=False)

@@ -21,17 +21,7 @@ import numpy as np
 from dgraph._support.compiled import njit
 from dgraph._support.threads import in_order
 from dgraph.graph.build.memory_pages import give_back, large_array
-from dgraph.graph.rows import (
-    SHORT,
-    ascending,
-    count_rows,
-    insertion,
-    merge_parallel,
-    place_rows,
-    radix,
-    shortened,
-    sort_rows,
-)
+from dgraph.graph.rows import SHORT, ascending, count_rows, insertion, merge_parallel, place_rows, radix, sort_rows
 from partitioning.arrays import lazy_numba
 
 ROWS = 1 << 16
@@ -198,8 +188,10 @@ class BucketedArcs:
         cuts = [0, *np.minimum(inner, size).tolist(), size]
         for _ in in_order(copy, map(slice, cuts[:-1], cuts[1:]), threads):
             pass
-        give_back(joined[int(offsets[-1]) :])
-        return shortened(joined, offsets[-1])
+        if joined.base is None:
+            joined.resize(int(offsets[-1]), refcheck=False)
+        give_back(joined[offsets[-1] :])
+        return joined[: offsets[-1]]
 
     def _few_rows(self, merging: bool) -> tuple:
         """Return what :meth:`rows_of` does, by functions that need no compiled code for few arcs."""

@@ -20,7 +20,7 @@ def mapped_memory(size: int) -> memoryview:
     return memoryview(mapped)
 
 
-def large_array(size: int, kind: np.dtype) -> np.ndarray:
+def large_array(size: int, kind: np.typing.DTypeLike) -> np.ndarray:
     """Return an array of any values; if it is large, its memory goes back to the system with it, or piece by piece."""
     kind = np.dtype(kind)
     need = size * kind.itemsize

@@ -79,7 +79,9 @@ def read_named(
     reader.hidden.report(raw.facts, comm)
     set_direction(raw, path, True, "the default for edge lists")
     raw.facts.notes += [remark for remark in REMARKS if comm.total(remark in reader.remarks)]
-    raw.attributes = read_kept(path, columns.names, separator, form.later, head.below, raw.src.size, comm, options)
+    raw.attributes = read_kept(
+        path, columns.names, separator, form.later, head.below, raw.src.size, comm, options, raw.facts
+    )
     return raw
 
 

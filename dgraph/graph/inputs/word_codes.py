@@ -18,8 +18,6 @@ from dgraph.graph.names import ENCODING
 
 WIDEST = 255
 """Bytes in a name at most."""
-ROWS = 1 << 18
-"""Names that are coded at a time."""
 MOST_BYTES = 1 << 31
 """Bytes of names that pyarrow's type ``string`` can hold."""
 
@@ -44,8 +42,9 @@ def code_words(columns: Sequence[VertexColumn]) -> tuple[list[np.ndarray], np.nd
     pieces = [piece for column in columns for piece in column.words or ()]
     keys = [_key(piece.values) for piece in pieces]
     listed = {key: piece.values for key, piece in zip(keys, pieces, strict=True)}  # chunks may share a dictionary
+    texts = {key: _texts(values) for key, values in listed.items()}
     table = WordTable()
-    by_key = {key: _codes(table, _texts(values)) for key, values in listed.items()}
+    by_key = {key: table.codes(text.letters, spans_of(text.offsets)) for key, text in texts.items()}
     codes = [
         by_key[key] if piece.indices is None else by_key[key][piece.indices]
         for key, piece in zip(keys, pieces, strict=True)
@@ -55,28 +54,19 @@ def code_words(columns: Sequence[VertexColumn]) -> tuple[list[np.ndarray], np.nd
         parts = codes[taken : taken + len(column.words or ())]
         spread.append(parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.uint32), *parts]))
         taken += len(parts)
-    texts = Texts(*reversed(table.texts))
-    used = np.ones(texts.offsets.size - 1, bool)
+    distinct = Texts(*reversed(table.texts))
+    used = np.ones(distinct.offsets.size - 1, bool)
     if any(piece.indices is not None for piece in pieces):  # a dictionary may hold names that do not occur
         used[:] = False
         for own in spread:
             used[own] = True
-    _refuse_wrong(columns, spread, texts, used)
+    _refuse_wrong(columns, spread, distinct, used)
     kept = np.flatnonzero(used)
-    words = tokens(texts.letters, spans_of(texts.offsets)[kept])
+    words = tokens(distinct.letters, spans_of(distinct.offsets)[kept])
     order = word_order(words)
     places = np.zeros(used.size, np.uint32 if used.size < 1 << 32 else np.int64)
     places[kept[order]] = np.arange(order.size, dtype=places.dtype)
     return [places[own] for own in spread], words[order]
-
-
-def _codes(table: WordTable, texts: Texts) -> np.ndarray:
-    """Return the codes of texts, for which the table also has more."""
-    parts = [
-        table.codes(texts.letters, spans_of(texts.offsets[first : first + ROWS + 1]))
-        for first in range(0, max(texts.offsets.size - 1, 1), ROWS)
-    ]
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _key(values: Any) -> Hashable:
