@@ -14,7 +14,9 @@ CHOICES = {
 }
 """Variable → its values; empty is as not set."""
 
-CHECKED = {"NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT", "NUMBA_NUM_THREADS", *CHOICES}
+OWN = "NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING"
+"""Variable that ``dgraph.cli`` sets."""
+CHECKED = {"NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT", "NUMBA_NUM_THREADS", OWN, *CHOICES}
 """Variables whose values Numba need not parse to show that they are right."""
 
 
