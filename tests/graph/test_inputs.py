@@ -2,6 +2,7 @@
 
 import builtins
 from collections import Counter
+from itertools import pairwise
 
 import networkx as nx
 import numpy as np
@@ -17,9 +18,9 @@ from simulated import on_ranks
 import dgraph
 from dgraph.comm import SerialComm, world
 from dgraph.errors import DataError, UsageError
-from dgraph.graph.build import word_order
 from dgraph.graph.build.array_input import as_ids
-from dgraph.graph.inputs import word_codes
+from dgraph.graph.formats import word_table
+from dgraph.graph.formats.word_table import WordTable
 from dgraph.graph.stored_graph import Graph
 
 polars = pytest.importorskip("polars")
@@ -243,25 +244,8 @@ def test_wrong_tables_are_refused():
         dgraph.cc(CALLS.assign(more=1))
 
 
-def test_names_that_share_a_hash(monkeypatch):
-    """All names share a hash until another seed: every row is compared with the name of its code."""
-    real, seeds = word_codes._hash, []
-
-    def collide(offsets, data, seed, out):
-        seeds.append(int(seed))
-        real(offsets, data, seed, out)
-        if seed < 2:
-            out[:] = 7
-
-    monkeypatch.setattr(word_codes, "_hash", collide)
-    assert arcs(Graph.from_pandas(CALLS, "who", "whom", "minutes", comm=SerialComm())) == WANTED
-    assert set(seeds) == {0, 1, 2}
-
-
-def test_many_names_in_partitions(monkeypatch):
-    """Names of one to 40 bytes with long common beginnings, in more partitions than one."""
-    monkeypatch.setattr(word_order, "ROWS", 16)
-    monkeypatch.setattr(word_order, "compiles", lambda size: True)
+def test_many_names_of_one_column():
+    """Names of one to 40 bytes with long common beginnings, more than a dict codes."""
     random = np.random.default_rng(5)
     ends = [["x" * random.integers(0, 33) + str(number) for number in random.integers(0, 200, 999)] for _ in range(2)]
     graph = Graph.from_edges(*ends, keep_parallel=True, keep_loops=True, comm=SerialComm())
@@ -271,48 +255,87 @@ def test_many_names_in_partitions(monkeypatch):
 
 def test_a_dictionary_of_many_chunks_is_numbered_once(monkeypatch):
     """Chunks of an Arrow table share a dictionary, of which some words do not occur."""
-    words, hashed, real = pyarrow.array(["c", "unused", "a", "b"]), [], word_codes._hash
+    words, coded, real = pyarrow.array(["c", "unused", "a", "b"]), [], WordTable.codes
     chunks = [pyarrow.DictionaryArray.from_arrays(pyarrow.array(rows), words) for rows in ([0, 2], [3], [2, 0])]
     ends = pyarrow.chunked_array(chunks)
-    monkeypatch.setattr(word_codes, "_hash", lambda *args: hashed.append(args[0].size - 1) or real(*args))
+    monkeypatch.setattr(WordTable, "codes", lambda *args: coded.append(len(args[2])) or real(*args))
     graph = Graph.from_arrow(pyarrow.table({"source": ends, "target": ends[::-1]}), keep_loops=True, comm=SerialComm())
     assert Counter(arcs(graph)) == Counter([("c", "c", 1), ("a", "a", 1), ("b", "b", 1)])
-    assert sum(hashed) <= 2 * len(words)
+    assert sum(coded) == len(words)
 
 
-def distinct_words(words):
-    unordered, codes = word_order.coded_words(words)
-    order = word_order.word_order(unordered)
-    return unordered[order], np.argsort(order)[codes]
+def coded(table, words):
+    """Code words (list of bytes) that stand in a text with other letters around them."""
+    text = np.frombuffer(b"?" + b"?".join(words) + b"?", np.uint8)
+    ends = np.cumsum([len(word) + 1 for word in words], dtype=np.int64)
+    spans = np.stack([ends - [len(word) for word in words], ends], axis=1) if words else np.empty((0, 2), np.int64)
+    return table.codes(text, spans).tolist()
 
 
-@pytest.mark.parametrize("compiled", [False, True])
+def test_words_whose_hashes_agree_in_slots_stay_apart(monkeypatch):
+    """Of 2^16 words some pairs have a hash that leads to one slot of eight, and equal bits in the slot."""
+    monkeypatch.setattr(word_table, "compiles", lambda size: True)
+    words, pairs = {}, []
+    for number in range(1 << 16):
+        word = b"%d" % number
+        key = word_table._hash(np.frombuffer(word, np.uint8), 0, len(word))
+        other = words.setdefault((key & int(word_table.HASH), key & 7), word)
+        pairs += [(other, word)] if other != word else []
+    assert len(pairs) > 3
+    for one, other in pairs:
+        table = WordTable()
+        assert coded(table, [one, b"x"]) == [0, 1]
+        assert coded(table, [other, one, other, b"x"]) == [2, 0, 2, 1]
+        assert coded(table, [one, other]) == [0, 2]
+
+
+def test_compiled_words_get_the_codes_of_a_dict(monkeypatch):
+    """A table grows within a piece and between pieces; empty words, and bytes of any value."""
+    monkeypatch.setattr(word_table, "compiles", lambda size: True)
+    random, table, listed, codes = np.random.default_rng(11), WordTable(), [], []
+    for size in (1, 0, 2_000, 7, 3_000):
+        words = [random.bytes(length) for length in random.integers(0, 3, size)]
+        words += [random.integers(97, 104, length, np.uint8).tobytes() for length in random.integers(1, 31, size)]
+        codes += coded(table, words)
+        listed += words
+    distinct = list(dict.fromkeys(listed))
+    assert [distinct[code] for code in codes] == listed
+    letters, offsets = table.texts
+    assert [letters[low:high].tobytes() for low, high in pairwise(offsets)] == distinct
+    assert distinct[-1] in table
+    assert b"other" not in table
+
+
+@pytest.mark.parametrize("kind", [np.uint32, np.int64])
+@pytest.mark.parametrize("many", [False, True])
+def test_codes_become_positions_of_sorted_words(many, kind, monkeypatch):
+    monkeypatch.setattr(word_table, "compiles", lambda size: many)
+    monkeypatch.setattr(word_table, "CHUNK", 3)
+    table, words = WordTable(), [b"b", b"a", b"b", b"ccc", b"d", b"a", b"e"]
+    codes = coded(table, words[:3]) + coded(table, words[3:])
+    assert codes == [0, 1, 0, 2, 3, 1, 4]
+    names, (gids,) = table.number([np.array(codes, kind)], SerialComm())
+    assert names.here[gids].tolist() == words
+    assert gids.dtype == np.uint32
+    assert coded(table, words[1:2]) == [0]
+
+
+@pytest.mark.parametrize("few", [0, 1, 3, 20])
+def test_a_table_goes_on_with_the_codes_of_a_dict(few, monkeypatch):
+    listed = [b"%d" % (number % 20) for number in range(40)]
+    monkeypatch.setattr(word_table, "compiles", lambda size: size > few * word_table.DEAR)
+    table = WordTable()
+    assert coded(table, listed[:few]) + coded(table, listed[few:]) == [number % 20 for number in range(40)]
+
+
 @pytest.mark.parametrize("size", [0, 1, 3000])
-def test_distinct_words_are_those_of_numpy(size, compiled, monkeypatch):
+def test_words_are_in_the_order_of_their_bytes(size):
     """Words of one to 30 bytes, some with a common beginning, bytes above 127 among them."""
-    monkeypatch.setattr(word_order, "compiles", lambda size: compiled)
     random = np.random.default_rng(3)
     words = np.array([b"http://" + random.bytes(length) for length in random.integers(0, 3, size)], "S30")
     words[1::3] = [random.bytes(length) for length in random.integers(1, 30, words[1::3].size)]
     for part in (words, np.repeat(words[:1], size)):
-        distinct, places = distinct_words(part)
-        expected = np.unique(part, return_inverse=True)
-        assert np.array_equal(distinct, expected[0])
-        assert np.array_equal(places, expected[1])
-
-
-def test_words_that_share_a_hash_stay_apart(monkeypatch):
-    words = np.array([b"a", b"b", b"a", b"c"])
-    monkeypatch.setattr(word_order, "ODD", np.uint64(0))
-    real, calls = word_order.coded_hashes, []
-
-    def coded(hashes):
-        calls.append(hashes)
-        return real(hashes if len(calls) < 2 else words.astype("S8").view(np.uint64))
-
-    monkeypatch.setattr(word_order, "coded_hashes", coded)
-    distinct, places = distinct_words(words)
-    assert (distinct.tolist(), places.tolist(), len(calls)) == ([b"a", b"b", b"c"], [0, 1, 0, 2], 2)
+        assert np.array_equal(part[word_table.word_order(part)], np.sort(part))
 
 
 def test_further_vertices():

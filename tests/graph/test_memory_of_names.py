@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dgraph.comm import SerialComm
-from dgraph.graph.build import word_order
 from dgraph.graph.formats import parquet as table_reader
+from dgraph.graph.formats import word_table
 from dgraph.graph.stored_graph import Graph
 
 pa = pytest.importorskip("pyarrow")
@@ -15,11 +15,12 @@ parquet = pytest.importorskip("pyarrow.parquet")
 
 
 def test_names_of_a_table_are_not_held_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr(word_order, "WAITING", 1000)
     monkeypatch.setattr(table_reader, "NAMED_ROWS", 4000)
     rows, words = 100_000, np.array([f"{number:0200d}" for number in range(100)])
     codes = np.random.default_rng(1).integers(0, 100, (2, rows))
     parquet.write_table(pa.table(dict(zip(("source", "target"), words[codes], strict=True))), tmp_path / "a.parquet")
+    monkeypatch.setattr(word_table, "compiles", lambda size: True)
+    word_table.WordTable().codes(np.array([97], np.uint8), np.array([[0, 1]]))  # memory of compiling is not counted
     tracemalloc.start()
     try:
         graph = Graph.load(tmp_path / "a.parquet", comm=SerialComm())
@@ -29,15 +30,3 @@ def test_names_of_a_table_are_not_held_whole(tmp_path, monkeypatch):
     edges = {(u, v) for u, v in codes.T.tolist() if u != v}
     assert (graph.n, graph.m) == (100, len(edges))
     assert peak < 1.5 * rows * 200  # names of both columns have twice rows * 200 bytes
-
-
-@pytest.mark.parametrize("most", [0, 7, 100])
-def test_words_that_are_added_after_a_look_at_the_distinct_ones_are_coded_with_them(most, monkeypatch):
-    monkeypatch.setattr(word_order, "WAITING", most)
-    pool, listed = word_order.WordPool(), []
-    for piece in ([b"b", b"a"], [b"b", b"ccc"], [], [b"d", b"a", b"e"]):
-        assert pool.add(np.array(piece, "S")) == len(listed)
-        listed.append(piece)
-        assert pool.distinct().tolist() == sorted({word for words in listed for word in words})
-    words, codes = pool.table()
-    assert [words[places].tolist() for places in codes] == listed

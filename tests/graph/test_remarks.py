@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 
+import pandas
 import pyarrow as pa
 import pyarrow.feather as pf
 import pyarrow.parquet as pq
@@ -70,3 +71,48 @@ def test_a_file_of_pzstd_begins_with_a_frame_to_skip(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes(b"\x50\x2a\x4d\x18\x04\0\0\0size" + packed_as(".zst", b"1 2\n2 3\n"))
     assert Graph.load(path).m == 2
+
+
+@pytest.mark.parametrize("listed", ["u\n5\n", "source\n5\n6\n", "u v w\n1 2\n"])
+def test_lines_without_a_column_of_the_ends_are_refused(listed, tmp_path):
+    """A header of one name let lines of one number be read as sources without targets."""
+    path = tmp_path / "a.txt"
+    path.write_text(listed)
+    columns = {} if listed[1] != " " else {"columns": "1,5,2"}
+    with pytest.raises(DataError, match=r"a\.txt:2: .*column 2 of 2 is missing|column 5 of 5 is missing"):
+        Graph.load(path, **columns)
+
+
+@pytest.mark.parametrize("packing", ["", ".gz"])
+@pytest.mark.parametrize("word", ["007", "0x10", "-00", "01.5", "+09"])
+def test_kept_numbers_that_are_codes_stay_text(word, packing, tmp_path):
+    """Also where most values are plain numbers; a fraction, a time and 0 are no codes."""
+    path = tmp_path / f"a.csv{packing}"
+    listed = f"source,target,x,y,day\n1,2,10,0.5,0999-01-02\n2,3,{word},0,0999-01-03\n3,4,-1,-0e1,0999-01-04\n".encode()
+    path.write_bytes(packed_as(packing, listed) if packing else listed)
+    graph = Graph.load(path, keep="x,y,day")
+    columns = graph.block.attributes
+    assert [columns["x"].words[code].decode() for code in columns["x"].values] == ["10", word, "-1"]
+    assert columns["y"].values.tolist() == [0.5, 0, 0]
+    assert columns["day"].values.dtype.kind == "M"
+    said = [note for note in graph.facts.notes if "kept as text" in note]
+    assert said == (["x is kept as text: it holds numbers that begin like 007 or 0x10"] if word != "+09" else said)
+
+
+@pytest.mark.parametrize(
+    ("listed", "padded"), [("7 1\n007 2\n", True), ("u v\n1 00\n", True), ("0 1\n100 2 05\n", False)]
+)
+def test_zeros_before_an_id_are_said_to_be_lost(listed, padded, tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text(listed if listed.count(" ") < 3 else "0 1 1\n100 2 05\n")
+    notes = Graph.load(path).facts.notes
+    assert any(note.startswith("ids are integers, 0") for note in notes) == padded
+    assert Graph.load(path, ids="string").n == (4 if padded and "u" not in listed else Graph.load(path, ids="string").n)
+
+
+def test_kept_decimals_of_python_are_said_to_change():
+    frame = pandas.DataFrame({"source": [0, 1], "target": [1, 2], "x": [1, Decimal("1.10")], "y": ["1", None]})
+    notes = Graph.from_pandas(frame, keep="x,y").facts.notes
+    assert [note for note in notes if "decimals" in note] == [
+        "x holds decimals: kept as float64, which holds 15 digits"
+    ]

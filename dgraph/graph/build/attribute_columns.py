@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -116,6 +117,8 @@ def type_notes(columns: Mapping[str, Any]) -> list[str]:
     for name, column in columns.items():
         kind = getattr(column, "type", getattr(column, "dtype", None))
         kind = getattr(kind, "value_type", getattr(kind, "pyarrow_dtype", kind))
+        if str(kind) == "object" and any(isinstance(value, Decimal) for value in column):
+            kind = "decimals"
         zone = getattr(kind, "tz", getattr(kind, "time_zone", None))
         if str(kind).lower().startswith("decimal"):
             notes.append(f"{name} holds decimals: kept as float64, which holds 15 digits")

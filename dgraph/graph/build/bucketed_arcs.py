@@ -20,6 +20,7 @@ import numpy as np
 from dgraph._support.compiled import njit
 from dgraph._support.first_runs import first_run
 from dgraph._support.threads import in_order
+from dgraph.graph.build.memory_pages import give_back, large_array
 from dgraph.graph.rows import SHORT, ascending, insertion, radix
 from partitioning.arrays import lazy_numba
 
@@ -80,8 +81,8 @@ class BucketedArcs:
         self.cursors = np.ascontiguousarray(cursors.reshape(-1, self.threads).T)
         self.starts = np.append(self.cursors[0], by_bucket.sum())
         size = int(self.starts[-1])
-        self.places, self.targets = np.empty(size, np.uint16), np.empty(size, targets)
-        self.weights = None if weights is None else np.empty(size, weights)
+        self.places, self.targets = large_array(size, np.uint16), large_array(size, targets)
+        self.weights = None if weights is None else large_array(size, weights)
 
     def append(self, arcs: tuple, base: int, loops: bool, doubled: bool, thread: int = 0) -> None:
         """Append arcs to their buckets; arguments as of :meth:`count`."""
@@ -112,7 +113,7 @@ class BucketedArcs:
                 return _build(*listed, self.first + row, merging, lengths, *room, np.empty(257, np.int64))
 
         offsets, equal, loops = self._built(build, threads)
-        targets, self.targets = self._joined(self.targets, self.starts, offsets, threads), self.targets[:0]
+        targets, self.targets = self._joined(self.targets, self.starts, offsets, threads), np.empty(0, np.uint32)
         if self.weights is None:
             return offsets, targets, None, equal, loops
         weights, self.weights = self._joined(self.weights, self.starts, offsets, threads), None
@@ -130,8 +131,8 @@ class BucketedArcs:
         """
         offsets, targets, weights = rows
         starts = self.starts + offsets[np.minimum(np.arange(self.starts.size) << self.shift, self.rows)]
-        both = np.empty(int(starts[-1]), targets.dtype)
-        weights_of_both = None if weights is None else np.empty(both.size, weights.dtype)
+        both = large_array(int(starts[-1]), targets.dtype)
+        weights_of_both = None if weights is None else large_array(both.size, weights.dtype)
 
         def build(bucket: int, arcs: slice, row: int, lengths: np.ndarray, room: tuple) -> tuple[int, int]:
             part = slice(int(starts[bucket]), int(starts[bucket + 1]))
@@ -142,7 +143,7 @@ class BucketedArcs:
             )  # fmt: skip
 
         bounds, equal, loops = self._built(build, threads)
-        self.targets, self.weights = self.targets[:0], None
+        self.targets, self.weights = np.empty(0, np.uint32), None
         both = self._joined(both, starts, bounds, threads)
         if weights_of_both is not None:
             weights_of_both = self._joined(weights_of_both, starts, bounds, threads)
@@ -169,7 +170,7 @@ class BucketedArcs:
         for _ in in_order(work, range(threads), threads):
             pass
         np.cumsum(offsets, out=offsets)
-        self.places = self.places[:0]
+        self.places = np.empty(0, np.uint16)
         equal, loops = (int(number) for number in merged.sum(axis=0))
         return offsets, equal, loops
 
@@ -180,7 +181,7 @@ class BucketedArcs:
         """
         if values.size == offsets[-1]:
             return values
-        joined = values if threads == 1 else np.empty(int(offsets[-1]), values.dtype)
+        joined = values if threads == 1 else large_array(int(offsets[-1]), values.dtype)
 
         firsts = np.minimum(np.arange(self.starts.size) << self.shift, self.rows)
         begins = offsets[firsts].tolist()
@@ -189,14 +190,18 @@ class BucketedArcs:
             moves = zip(begins[buckets], begins[buckets.start + 1 :], starts[buckets].tolist(), strict=False)
             for begin, end, start in moves:
                 joined[begin:end] = values[start : start + end - begin]
+                if joined is not values:
+                    give_back(values[start : start + end - begin])
 
         size = self.starts.size - 1
         inner = np.searchsorted(begins, np.linspace(0, begins[-1], threads + 1)[1:-1])
         cuts = [0, *np.minimum(inner, size).tolist(), size]
         for _ in in_order(copy, map(slice, cuts[:-1], cuts[1:]), threads):
             pass
-        joined.resize(int(offsets[-1]), refcheck=False)
-        return joined
+        if joined.base is None:
+            joined.resize(int(offsets[-1]), refcheck=False)
+        give_back(joined[offsets[-1] :])
+        return joined[: offsets[-1]]
 
 
 def _cut(values, part):

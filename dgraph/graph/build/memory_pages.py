@@ -7,6 +7,9 @@ from contextlib import suppress
 
 import numpy as np
 
+LARGE = 1 << 20
+"""Bytes from which an array has a mapping of its own. The C library may keep memory of arrays below 32 MiB."""
+
 
 def mapped_memory(size: int) -> memoryview:
     """Return zeroed memory of a new mapping, in huge pages where the system has them."""
@@ -15,6 +18,13 @@ def mapped_memory(size: int) -> memoryview:
         with suppress(OSError):  # a kernel without huge pages
             mapped.madvise(mmap.MADV_HUGEPAGE)
     return memoryview(mapped)
+
+
+def large_array(size: int, kind: np.typing.DTypeLike) -> np.ndarray:
+    """Return an array of any values; if it is large, its memory goes back to the system with it, or piece by piece."""
+    kind = np.dtype(kind)
+    need = size * kind.itemsize
+    return np.frombuffer(mapped_memory(need), kind, size) if need >= LARGE else np.empty(size, kind)
 
 
 def give_back(values: np.ndarray) -> None:

@@ -14,7 +14,8 @@ WEIGHTS: tuple[np.dtype, ...] = (np.dtype(np.int32), np.dtype(np.int64), np.dtyp
 """Possible dtypes of a column of weights: the first that holds every value."""
 SPARE = 1.02
 """Capacity allocated, as a multiple of the expected number of values."""
-
+GROWTH = 1.5
+"""Expected growth of a column, if the remaining size is unknown."""
 
 ARENA = 8 << 20
 """Bytes that an :class:`Arena` maps at a time."""
@@ -45,7 +46,7 @@ class GrowingColumn:
 
     Args:
         types: see below.
-        arena: memory of the column of a piece of a file, which grows by copying; None: the column has its own.
+        arena: memory of a column that grows by copying, such as that of a piece of a file; None: it has its own.
 
     Attributes:
         types: allowed dtypes, each wider than the one before.
@@ -69,7 +70,7 @@ class GrowingColumn:
             self._widen(self._level_of(values))
         end = self.size + values.size
         if end > self._buffer.size:
-            self._resize(end if self.arena else max(end, int(SPARE * share * end)))
+            self._resize(end if share == 1 else int(SPARE * share * end))
         self._buffer[self.size : end] = values
         if zeros is not None and zeros.size:
             self.zeros = np.concatenate([self.zeros, self.size + zeros])

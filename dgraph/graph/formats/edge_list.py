@@ -6,6 +6,7 @@ header, ``named_edges.py`` reads ends that are words.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -155,8 +156,20 @@ def _read_lines(
         passed = f" (line {head.number} was taken as a header: --no-header)" if skip and not options.header else ""
         raise DataError(f"{path}: no edge; a line is {layout.example!r}; is the file written to its end?{passed}")
     table.hidden.report(raw.facts, comm)
+    lines = [split_fields(line, layout.separator) for line in (*([] if skip else [head.line]), *head.following)]
+    ends = [fields[place] for fields in lines for place in columns.places[:2] if place < len(fields)]
+    if padded := next(filter(re.compile("0[0-9]+").fullmatch, ends), ""):
+        raw.facts.notes.append(f"ids are integers, {padded} is {int(padded)}: --ids string (ids='string') reads names")
     raw.attributes = read_kept(
-        path, columns.names, layout.separator, layout.comments, head.below, raw.src.size, comm, options
+        path,
+        columns.names,
+        layout.separator,
+        layout.comments,
+        head.below,
+        raw.src.size,
+        comm,
+        options,
+        raw.facts,
     )
     return raw, high
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from dgraph.comm.base import Comm
 from dgraph.errors import DataError, UsageError
+from dgraph.graph.block import LoadFacts
 from dgraph.graph.build.array_input import EXACT
 from dgraph.graph.build.attribute_columns import attributes_of, of_arrow
 from dgraph.graph.edge_attributes import EdgeAttribute
@@ -28,15 +29,18 @@ if TYPE_CHECKING:
 
 KINDS = ("int64", "float64", "bool", "timestamp[us]")
 """Types that a column may have, beside text: the first that holds the values of all ranks."""
+CODE = "^[-+]?0[0-9xX]"
+"""Form of a number that a numeric type would not keep as it is written."""
 
 
 def read_kept(
     path: str, names: Sequence[str], separator: str, comments: str, begin: DataStart, edges: int, comm: Comm,
-    options: LoadOptions,
+    options: LoadOptions, facts: LoadFacts,
 ) -> dict[str, EdgeAttribute]:  # fmt: skip
     """Return the columns that ``options.keep`` names, of the lines from ``begin`` on; collective.
 
-    An empty field is missing. Blanks around fields are left out.
+    An empty field is missing. Blanks around fields are left out. A column with a number that begins like 007 or 0x10 is
+    text, as numbers would lose how it is written; the load line says so.
 
     Args:
         path: the file.
@@ -47,6 +51,7 @@ def read_kept(
         edges: edges that this rank read.
         comm: communicator of the ranks.
         options: of the load.
+        facts: of the load, for notes.
 
     Raises:
         UsageError: no header, an unknown column, ``lenient``, or pyarrow is not installed.
@@ -88,12 +93,15 @@ def read_kept(
                 f"{path}: this rank read {edges:,} edges and {rows:,} rows of kept columns; lines differ in form; "
                 "quote fields that hold the separator, and remove comments behind data"
             )
-        fits = [[_fits(column, kind, options.decimal) for kind in KINDS] for column in columns.values()]
-    fits_all = comm.allreduce(np.array(fits, np.int64).ravel(), "min").reshape(-1, len(KINDS))
+        fits = [[_fits(text, kind, options.decimal) for kind in KINDS] for text in columns.values()]
+        fits = [[*fit, not _any(text, CODE)] for fit, text in zip(fits, columns.values(), strict=True)]
+    fits_all = comm.allreduce(np.array(fits, np.int64).ravel(), "min").reshape(-1, len(KINDS) + 1)
     with comm.together():
         arrays = {}
-        for (name, column), kinds in zip(columns.items(), fits_all, strict=True):
-            typed = _as(column, KINDS[int(np.argmax(kinds))], options.decimal) if kinds.any() else column
+        for (name, column), (*kinds, plain) in zip(columns.items(), fits_all.tolist(), strict=True):
+            if codes := any(kinds[:2]) and not plain:
+                facts.notes.append(f"{name} is kept as text: it holds numbers that begin like 007 or 0x10")
+            typed = _as(column, KINDS[kinds.index(1)], options.decimal) if any(kinds) and not codes else column
             arrays[name] = of_arrow(typed, f"{path}: {name}")
     return attributes_of(arrays, rules, edges, comm)
 
@@ -162,17 +170,21 @@ def _are_floats(column: Any, values: Any) -> bool:
     A number too large becomes infinite, one too small 0.
     """
     import pyarrow
-    from pyarrow import compute
 
     sizes = np.abs(values.to_numpy())
     for sizes_beyond, form in (
         (sizes >= EXACT, "^[-+]?[0-9]+$"), (sizes == np.inf, "[0-9]"), (sizes == 0, "^[^eE]*[1-9]"),
     ):  # fmt: skip
-        if sizes_beyond.any():
-            texts = column.filter(pyarrow.array(sizes_beyond))
-            if compute.any(compute.match_substring_regex(texts, form)).as_py():
-                return False
+        if sizes_beyond.any() and _any(column.filter(pyarrow.array(sizes_beyond)), form):
+            return False
     return True
+
+
+def _any(texts: Any, form: str) -> bool:
+    """Return True if one of the texts has this form."""
+    from pyarrow import compute
+
+    return bool(compute.any(compute.match_substring_regex(texts, form)).as_py())
 
 
 def _as(column: Any, kind: str, decimal: str) -> Any:

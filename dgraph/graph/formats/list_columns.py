@@ -105,7 +105,7 @@ def list_columns(path: str, head: FileHead, separator: str, options: LoadOptions
     places = chosen or ((0, 1) if usual < 3 else _named_places(names, f"{path}:{head.number}"))
     if chosen and (len(chosen) == 2 or usual > len(names)):
         return ListColumns(places, 0, usual, names)
-    return ListColumns(places, len(names) if max(places) >= usual else usual, usual, names)
+    return ListColumns(places, max(len(names), max(places) + 1) if max(places) >= usual else usual, usual, names)
 
 
 def _chosen(path: str, head: FileHead, separator: str, options: LoadOptions) -> tuple[int, ...]:

@@ -18,7 +18,7 @@ from dgraph.comm.base import Comm
 from dgraph.errors import DataError
 from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.formats import scan
-from dgraph.graph.formats.column import IDS, WEIGHTS, GrowingColumn
+from dgraph.graph.formats.column import GROWTH, IDS, WEIGHTS, GrowingColumn
 from dgraph.graph.formats.counted_header import check_size, header_number, set_direction
 from dgraph.graph.formats.lines import lines_of_range, scattered_lines
 from dgraph.graph.formats.sniff import LONGEST, TOO_LONG, FileHead, file_size, read_head, words_of
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from dgraph.graph.load_options import LoadOptions
 
 FORMS = tuple(f"{form:03b}" for form in range(8))
-GROWTH = 1.5
-"""Expected growth of a column, if the remaining size is unknown."""
 
 
 def read_metis(path: str, comm: Comm, options: LoadOptions) -> RawEdges:

@@ -14,7 +14,7 @@ from dgraph._support.threads import in_order
 from dgraph.comm.base import Comm
 from dgraph.comm.rank_threads import rank_threads
 from dgraph.errors import DataError
-from dgraph.graph.block import LoadFacts, gid_type
+from dgraph.graph.block import LoadFacts
 from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.formats.counted_header import set_direction
 from dgraph.graph.formats.first_line import OTHERWISE, counts_of, counts_warning
@@ -29,11 +29,14 @@ from dgraph.graph.formats.sniff import DataStart, FileHead, file_size
 from dgraph.graph.formats.text import refuse_most
 from dgraph.graph.named_ids import NamedIds
 from dgraph.graph.names import number_names
+from dgraph.graph.reading import Reading
 
 if TYPE_CHECKING:
     from dgraph.graph.formats.edge_form import EdgeForm
     from dgraph.graph.load_options import LoadOptions
 
+SHARE = 4
+"""Pieces of text that are read of a chunk: the places of names take more memory than their lines."""
 OR_HEADER = "; or, if it names columns or counts, say --header (header=True)"
 
 
@@ -61,12 +64,8 @@ def read_named(
     if options.header is None:
         first.resolve(reader, raw.facts, comm)
     columns.report(head, raw.facts, options)
-    raw.src, raw.dst, raw.weights, words = reader.table(comm)
-    names, numbers = number_names(words, comm)
-    raw.n, raw.ids = int(names.starts[-1]), NamedIds(names)
-    if comm.size > 1:  # on one rank a position is the number
-        numbers = numbers.astype(gid_type(raw.n))
-        raw.src, raw.dst = numbers[raw.src], numbers[raw.dst]
+    names, raw.src, raw.dst, raw.weights = reader.table(comm)
+    raw.n, raw.ids, raw.disposable = int(names.starts[-1]), NamedIds(names), True
     raw.facts.lines_dropped = comm.total(reader.dropped)
     edges = comm.total(raw.src.size)
     refuse_most(path, edges, raw.facts.lines_dropped, "SOURCE TARGET")
@@ -80,7 +79,9 @@ def read_named(
     reader.hidden.report(raw.facts, comm)
     set_direction(raw, path, True, "the default for edge lists")
     raw.facts.notes += [remark for remark in REMARKS if comm.total(remark in reader.remarks)]
-    raw.attributes = read_kept(path, columns.names, separator, form.later, head.below, raw.src.size, comm, options)
+    raw.attributes = read_kept(
+        path, columns.names, separator, form.later, head.below, raw.src.size, comm, options, raw.facts
+    )
     return raw
 
 
@@ -100,8 +101,10 @@ def _read(path: str, reader: NameReader, begin: DataStart, comm: Comm) -> None:
         with comm.together():
             if file_size(path) != begin.size:
                 raise DataError(f"{path}: ranks see files of different sizes; give all ranks the same file")
-            for scanned in in_order(reader.scan, lines_of_range(path, lo, hi, begin.start), threads):
-                reader.add(scanned)
+            reading = Reading(hi - lo)
+            for scanned in in_order(reader.scan, lines_of_range(path, lo, hi, begin.start, SHARE), threads):
+                reading.add(scanned.size)
+                reader.add(scanned, max(1.0, reading.size / reading.done))
                 if reader.fault:
                     break
         _checked(reader, path, begin.number - 1, comm)
@@ -139,7 +142,7 @@ class _FirstLine:
             DataError: it is neither edge nor header, or it may be both.
         """
         where = f"{self.path}:{self.head.number}"
-        lines = comm.total(others.ends.size // 2 + others.dropped)
+        lines = comm.total(others.src.size + others.dropped)
         met = comm.allreduce(np.array([end in others.ends for end in self.ends], np.int64), "max").any()
         if self.named and met:
             raise DataError(
@@ -165,7 +168,7 @@ class _FirstLine:
 
 def _distinct(reader: NameReader, comm: Comm) -> int:
     """Return the number of distinct names in the edges read on all ranks; collective."""
-    names, _ = number_names(reader.ends.distinct(), comm)
+    names, _ = number_names(np.sort(reader.ends.words()), comm)
     return int(names.starts[-1])
 
 

@@ -9,15 +9,15 @@ import numpy as np
 
 from dgraph._support.compiled import njit
 from dgraph.comm.base import Comm
-from dgraph.graph.block import gid_type
-from dgraph.graph.build.word_order import WordPool
 from dgraph.graph.formats import scan
-from dgraph.graph.formats.column import WEIGHTS, Arena, GrowingColumn
+from dgraph.graph.formats.column import GROWTH, IDS, WEIGHTS, Arena, GrowingColumn
 from dgraph.graph.formats.decimal_marks import decimal_hint, decimal_swap
 from dgraph.graph.formats.hidden_lines import HiddenLines
 from dgraph.graph.formats.number_tokens import correctly_rounded, remarks_on, tokens
 from dgraph.graph.formats.quoted import FAULT, QUOTE, split_fields
 from dgraph.graph.formats.sniff import CARRIAGE, LONGEST, SHOWN, TOO_LONG, shortened
+from dgraph.graph.formats.word_table import WordTable
+from dgraph.graph.names import Names
 
 WIDEST = 255
 """Bytes in a name at most."""
@@ -47,23 +47,25 @@ class NameForm:
 
 @dataclass
 class ScannedLines:
-    """Words and weights of some lines, or their fault.
+    """Edges of some lines, or their fault.
 
     Attributes:
+        size: bytes of the lines.
         lines, dropped: numbers of lines, and of those passed over; lines end at a wrong one.
         fault: reason why the last line is wrong, or "".
         hidden: number of hidden lines, the place of the first among the lines, and its text; None: there are none.
         remarks: on the weights, those of ``number_tokens``.
-        words: sources and targets in turn (dtype S), or None.
-        weights: int64 or float64, one for two words, or None.
+        codes: of sources and targets in turn, or None.
+        weights: int64 or float64, one for two codes, or None.
     """
 
+    size: int
     lines: int
     dropped: int = 0
     fault: str = ""
     hidden: tuple[int, int, str] | None = None
     remarks: frozenset[str] = frozenset()
-    words: np.ndarray | None = None
+    codes: np.ndarray | None = None
     weights: np.ndarray | None = None
 
 
@@ -86,8 +88,8 @@ class NameReader:
         self.lines, self.dropped, self.fault = 0, 0, ""
         self.remarks: set[str] = set()
         self.hidden, self.fresh = HiddenLines(), HiddenLines()
-        self.ends = WordPool()
-        self.weights = GrowingColumn(WEIGHTS)
+        self.ends = WordTable()
+        self.src, self.dst, self.weights = (GrowingColumn(types, Arena()) for types in (IDS, IDS, WEIGHTS))
 
     def take(self, text: np.ndarray) -> None:
         """Read whole lines; on error set ``fault``, and ``lines`` ends at the wrong line."""
@@ -97,16 +99,17 @@ class NameReader:
         """Return what whole lines hold; threads may do so for several pieces at a time."""
         capacity = int(np.count_nonzero(text == 10)) + 1
         if text.size >= LONGEST and not (text[-LONGEST:] == 10).any():
-            return ScannedLines(lines=capacity, fault=TOO_LONG)
-        spans, reals = np.empty((2 * capacity, 2), np.int64), np.empty(capacity)
-        integers, late = np.empty(capacity, np.int64), np.empty((capacity, 2), np.int64)
+            return ScannedLines(text.size, capacity, fault=TOO_LONG)
+        weights = capacity if self.places[2] >= 0 else 0
+        spans, reals = np.empty((2 * capacity, 2), np.int64), np.empty(weights)
+        integers, late = np.empty(weights, np.int64), np.empty((weights, 2), np.int64)
         doubled = np.zeros(2 * capacity, bool)
         numbers = text if self.form.decimal == "." else self.swap[text]
         edges, lines, dropped, whole, wrong, position, hidden, first, start = _find(
             text, numbers, self.classes, self.separator, self.places, self.last, self.strict, self.form.lenient,
             self.form.fields, spans, integers, reals, late, doubled,
         )  # fmt: skip
-        scanned = ScannedLines(lines, dropped)
+        scanned = ScannedLines(text.size, lines, dropped)
         if hidden:
             scanned.hidden = hidden, first, _line(text, start)
         if wrong:
@@ -126,26 +129,32 @@ class NameReader:
             scanned.dropped += edges - kept.size
         if not kept.size:
             return scanned
-        scanned.words = tokens(text, spans[: 2 * edges].reshape(-1, 4)[kept].reshape(-1, 2))
-        marks = doubled[: 2 * edges].reshape(-1, 2)[kept].reshape(-1)
+        spans, marks = spans[: 2 * edges], doubled[: 2 * edges]
+        if kept.size < edges:
+            spans, marks = spans.reshape(-1, 4)[kept].reshape(-1, 2), marks.reshape(-1, 2)[kept].reshape(-1)
         if marks.any():
-            scanned.words[marks] = np.char.replace(scanned.words[marks], b'""', b'"')
+            words = tokens(text, spans)
+            words[marks] = np.char.replace(words[marks], b'""', b'"')
+            starts = np.arange(words.size) * words.itemsize
+            text, spans = words.view(np.uint8), np.stack([starts, starts + np.char.str_len(words)], axis=1)
+        scanned.codes = self.ends.codes(text, spans)
         if self.places[2] >= 0:
             scanned.weights = (integers if whole else reals)[kept]
         return scanned
 
-    def add(self, scanned: ScannedLines) -> None:
-        """Add what :meth:`scan` returned of the next lines."""
+    def add(self, scanned: ScannedLines, share: float = GROWTH) -> None:
+        """Add what :meth:`scan` returned of the next lines; ``share`` is that of :meth:`GrowingColumn.extend`."""
         if scanned.hidden is not None:
             count, first, line = scanned.hidden
             self.fresh.add(count, self.lines + first, line)
         self.lines, self.dropped = self.lines + scanned.lines, self.dropped + scanned.dropped
         self.remarks |= scanned.remarks
         self.fault = scanned.fault
-        if scanned.words is not None:
-            self.ends.add(scanned.words)
+        if scanned.codes is not None:
+            self.src.extend(scanned.codes[::2], share)
+            self.dst.extend(scanned.codes[1::2], share)
         if scanned.weights is not None:
-            self.weights.extend(scanned.weights, 1.5)
+            self.weights.extend(scanned.weights, share)
 
     def _reason(self, wrong: int, line: str) -> str:
         """Return the error of a line."""
@@ -163,17 +172,11 @@ class NameReader:
         self.hidden.add(self.fresh.count, before + self.fresh.line, self.fresh.text)
         self.fresh = HiddenLines()
 
-    def table(self, comm: Comm) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]:
-        """Return sources and targets as indices, weights, and the distinct words, ascending; collective."""
-        words, pieces = self.ends.table()
-        src, dst = (Arena().empty(self.ends.size // 2, gid_type(words.size)) for _ in range(2))
-        edges = 0
-        for places in pieces:
-            begin, edges = edges, edges + places.size // 2
-            src[begin:edges], dst[begin:edges] = places[::2], places[1::2]
+    def table(self, comm: Comm) -> tuple[Names, np.ndarray, np.ndarray, np.ndarray | None]:
+        """Return the names of all ranks, and this rank's sources and targets (gids) and weights; collective."""
+        names, (src, dst) = self.ends.number([column.finish(column.level) for column in (self.src, self.dst)], comm)
         level = comm.largest(self.weights.level)
-        weights = self.weights.finish(level) if self.places[2] >= 0 else None
-        return src, dst, weights, words
+        return names, src, dst, self.weights.finish(level) if self.places[2] >= 0 else None
 
 
 _REASONS = {
@@ -216,7 +219,6 @@ def _find(
                 hidden += 1
             continue
         wrong, column, integral = RETURNS if carriage else 0, 0, True
-        late[edges, 0], late[edges, 1] = 0, 0
         here = begin if not separator else line
         while wrong == 0:
             start = here
@@ -268,8 +270,7 @@ def _find(
                 if low == high or stop != high:
                     wrong = NUMBER
                 integers[edges], reals[edges] = integer, value
-                if not exact:
-                    late[edges, 0], late[edges, 1] = low, high
+                late[edges, 0], late[edges, 1] = (0, 0) if exact else (low, high)
             column += 1
             if here >= end:
                 break

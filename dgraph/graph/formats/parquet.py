@@ -23,7 +23,7 @@ from dgraph.graph.formats.column_names import are_names, edge_columns, named_col
 from dgraph.graph.formats.counted_header import set_direction
 from dgraph.graph.formats.plain_scan import NARROW_ID
 from dgraph.graph.formats.sniff import file_size
-from dgraph.graph.formats.table_names import TableNames, is_text, name_batch
+from dgraph.graph.formats.table_names import TableNames, is_text
 from dgraph.graph.kept_rules import kept_rules
 from dgraph.graph.reading import Reading
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 ROWS = 1 << 18
 """Rows read at a time: few calls that wait for the interpreter lock."""
-NAMED_ROWS = 1 << 16
+NAMED_ROWS = 1 << 14
 """Rows read at a time where a column holds text, which takes more memory."""
 BUFFER = 1 << 20
 """Bytes of a column that are read from a Parquet file at a time."""
@@ -99,7 +99,7 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
                 for first, batch in group():
                     for number, (part, values) in enumerate(zip(parts, batch, strict=True)):
                         if part.kind == "name":
-                            ends.add(number, first - lo, name_batch(part.filled(values, first)))
+                            ends.add(number, first - lo, part.filled(values, first))
                         else:
                             part.store(values, first)
                     count += len(batch[0])

@@ -23,7 +23,7 @@ from dgraph.errors import DataError
 from dgraph.graph.block import LoadFacts
 from dgraph.graph.build.array_input import ROUNDED
 from dgraph.graph.formats import lines, scan
-from dgraph.graph.formats.column import IDS, WEIGHTS, Arena, GrowingColumn
+from dgraph.graph.formats.column import GROWTH, IDS, WEIGHTS, Arena, GrowingColumn
 from dgraph.graph.formats.decimal_marks import decimal_swap
 from dgraph.graph.formats.hidden_lines import HiddenLines
 from dgraph.graph.formats.line_layout import Layout, _line, _token, reason_of
@@ -40,8 +40,6 @@ T = TypeVar("T")
 
 PIECE = 4
 """Pieces of a file that threads take in turn, in chunks of ``lines.py``; one thread reads a chunk at a time."""
-GROWTH = 1.5
-"""Expected growth of a column, if the remaining size is unknown."""
 
 
 @dataclass
