@@ -99,7 +99,10 @@ def _compared(condition: str, kinds: Mapping[str, np.dtype]) -> tuple[str, Any, 
         wanted = {"M": "a time, such as 2024-03-01T12:00", "b": "true or false"}.get(kind, "a number")
         raise UsageError(f"--where {condition!r}: the column {name} needs {wanted}") from None
     if kind == "O" and name in kinds and SIGNS[sign] not in (operator.eq, operator.ne):
-        raise UsageError(f"--where {condition!r}: the column {name} holds text, which is compared by = and !=")
+        raise UsageError(
+            f"--where {condition!r}: the column {name} holds text, which is compared by = and !=; one of numbers "
+            "or times has nothing else in any row"
+        )
     return name, SIGNS[sign], value
 
 
