@@ -177,7 +177,7 @@ def _edge_places(labels: list, columns: SelectedColumns | None, what: str) -> li
     if columns is None:
         return edge_columns(names, what)
     named = columns._asdict()
-    if columns[:2] == ENDS and not {*ENDS} & {*names}:
+    if (*map(str, columns[:2]),) == ENDS and not {*ENDS} & {*names}:
         named |= zip(ENDS, (labels[place] for place in edge_columns(names, what)[:2]), strict=True)
     if columns.weight is None or columns.weight is BY_NAME:
         del named["weight"]
