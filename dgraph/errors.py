@@ -97,6 +97,7 @@ OTHER_PARAMETERS = {
     **dict.fromkeys(("gamma", "resolution_parameter"), "resolution"),
     **dict.fromkeys(("edge_attr", "weight_col", "weights"), "weight"),
     **dict.fromkeys(("reset", "reset_vertices"), "personalization"),
+    "source": "first",
 }
 """Parameters of NetworkX, igraph, cuGraph and pandas → their names here, in calls that have one of that name."""
 

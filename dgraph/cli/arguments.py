@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from dgraph.errors import UsageError
+from dgraph.errors import OTHER_PARAMETERS, UsageError
 from launch.once import once
 
 PROGRAM = "python -m dgraph"
@@ -122,6 +122,9 @@ class Parser(argparse.ArgumentParser):
         longer = [option for option in options if len(name) > 3 and option.startswith(name)]
         if longer:
             return f"unknown option {name}: options are written in full; give {' or '.join(longer)}"
+        here = OTHER_PARAMETERS.get(name.lstrip("-").replace("-", "_"), "").replace("_", "-")
+        if f"--{here}" in options:
+            return f"unknown option {name}: it is called --{here}"
         close = difflib.get_close_matches(name.lstrip("-"), [option.lstrip("-") for option in options], 1)
         hint = f"; did you mean --{close[0]}?" if close else ""
         return f"unknown option {name}: {self.name} has no option of that name{hint}"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dgraph.cli.arguments import flag
-from dgraph.cli.columns.conditions import filtered, parted
+from dgraph.cli.columns.conditions import load_chosen, parted
 from dgraph.cli.commands import Task, command_parser, show_warnings
 from dgraph.cli.option_groups import add_load_options, add_where
 from dgraph.comm import Comm
@@ -67,9 +67,7 @@ def _convert(comm: Comm, args: dict[str, Any]) -> int:
             refuse_kept(file, args.get("keep", ""))
         for condition in args.get("where", ()):
             parted(condition)
-    graph = Graph.load(args["graph"], comm=comm, build="host", **load_options(args))
-    if "where" in args:
-        graph = filtered(graph, args["where"])
+    graph = load_chosen(Graph.load, args["graph"], args.get("where", ()), load_options(args), comm=comm, build="host")
     show_warnings(graph)
     loaded = time.perf_counter()
     notes = _save_store(graph, file) if to == STORE else save_graph(file, graph.block, comm, to)

@@ -133,8 +133,8 @@ def add_where(group: Any) -> None:
         "--where",
         action="append",
         metavar="CONDITION",
-        help="edges to take, such as 'time>=2024-03-01': a kept column (--keep), weight, source or target, one of "
-        "= != < <= > >=, and a value; repeated: all hold (default: every edge)",
+        help="edges to take, such as time=2024-03 (a month) or 'amount>9': a column of the file, weight, source or "
+        "target, one of = != < <= > >=, and a value; repeated: all hold (default: every edge)",
     )
 
 
@@ -219,7 +219,7 @@ def _add_input(group: Any) -> None:
     )
     add_load_options(group, styles=True)
     add_where(group)
-    group.add_argument("--weight", metavar="NAME", help="the attribute of edges (--keep) that is their weight")
+    group.add_argument("--weight", metavar="NAME", help="the column of edges that is their weight")
 
 
 def _add_limits(group: Any, algorithm: Any) -> None:

@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
+from dgraph._support.peer_names import expressions
 from dgraph.cli.arguments import PROGRAM, HelpRequested, Parser, program, summary
 from dgraph.cli.commands import COMMANDS, Task, task_of
 from dgraph.cli.option_groups import RUN, add_options
@@ -21,6 +23,8 @@ from dgraph.graph.load_options import load_options
 
 WITH_PATHS = ("bfs", "sssp")
 """Algorithms that print the path to their ``--target``."""
+
+PATHS = "bfs, or sssp by weights, with --source V --target W, which prints a path"
 
 USAGE = f"{PROGRAM} ALGORITHM [GRAPH] [options]"
 EPILOG = f"""\
@@ -120,9 +124,20 @@ def parse(words: Sequence[str], algorithms: Mapping[str, Any]) -> RunRequest | T
             return _request(definition, first, words[1:])
     except HelpRequested as text:
         return str(text)
+    if other := _here(first):
+        raise UsageError(f"unknown algorithm or command {first!r}: there is {other}")
     raise UsageError(
         f"{unknown('algorithm or command', first, [*algorithms, *COMMANDS])}; {OWN_PROGRAM} runs a program of your own"
     )
+
+
+def _here(name: str) -> str | None:
+    """Return the command for a name that users of Python and other libraries know; None for other names."""
+    expression = expressions("graph").get(name, "")
+    if "shortest_path" in expression:
+        return PATHS
+    match = re.match(r"dgraph\.(\w+)\(graph", expression)
+    return match and match[1]
 
 
 def _own_algorithm(first: str) -> Any:

@@ -17,7 +17,7 @@ from dgraph.algorithms.requested import check_residual
 from dgraph.backend import refuse_early
 from dgraph.backend.build import Graph, is_large
 from dgraph.backend.schedule_options import HOST
-from dgraph.cli.columns.conditions import filtered, parted
+from dgraph.cli.columns.conditions import load_chosen, parted
 from dgraph.cli.columns.vertex_file import read_vertex_file
 from dgraph.cli.commands import show_warnings
 from dgraph.cli.flat_options import checkpoint_of, device_of, options_of, run_keywords
@@ -267,9 +267,8 @@ def _load(request: RunRequest, comm: Comm, record: Record, progress: Progress) -
     phase = "build" if is_large(spec, placing["device"], build) else "load"
     progress.phase(phase, spec)
     with record(phase), watched_by(progress.reading):
-        graph = Graph.load(spec, comm=comm, build=build, **placing, **options)
-        if request.where:
-            graph = filtered(graph, request.where)
+        weight = request.run.get("weight")
+        graph = load_chosen(Graph.load, spec, request.where, options, weight, comm=comm, build=build, **placing)
         if request.attributes:
             graph = _with_attributes(graph, request.attributes)
     progress.line(describe(graph))

@@ -148,7 +148,7 @@ def gids_of(what: str, vertices: np.ndarray, block: EdgeBlock, comm: Comm) -> np
         if wrong.size:
             vertex = vertices[wrong[0]]
             text = vertex.decode(*ENCODING) if isinstance(vertex, bytes) else str(vertex)
-            mend = "leave it out"
+            mend = "graph.has(vertices) tells which it has"
             if wrong.size > 1:
                 mend = f"{wrong.size - 1:,} more are none; graph.has(vertices) tells which to leave out"
             raise UsageError(

@@ -92,11 +92,16 @@ def reweigh(block: EdgeBlock, rule: str, seed: int) -> None:
     block.weights = hashed_weights(block.sources(), block.targets, rule, seed, block.directed)
 
 
-def refuse_names(spec: str, options: LoadOptions) -> None:
-    """Raise a :class:`UsageError` if names of vertices are asked of an input that has none."""
+def has_names(spec: str, file_format: str | None = None) -> bool:
+    """Return True for inputs whose vertices and columns may have names: edge lists and tables."""
     from dgraph.graph.generate import is_generator
 
-    if options.ids == "string" and (is_generator(spec) or FORMATS.get(suffix_of(spec, options.format)) not in NAMING):
+    return not is_generator(spec) and FORMATS.get(suffix_of(spec, file_format)) in NAMING
+
+
+def refuse_names(spec: str, options: LoadOptions) -> None:
+    """Raise a :class:`UsageError` if names of vertices are asked of an input that has none."""
+    if options.ids == "string" and not has_names(spec, options.format):
         raise UsageError(
             f"{spec}: names of vertices are read only from edge lists (.txt, .csv, .tsv, …) and tables (.parquet, "
             ".arrow, .feather)"
@@ -105,9 +110,7 @@ def refuse_names(spec: str, options: LoadOptions) -> None:
 
 def refuse_keep(spec: str, options: LoadOptions) -> None:
     """Raise a :class:`UsageError` if columns are to be kept of an input that has none with names."""
-    from dgraph.graph.generate import is_generator
-
-    if options.keep and (is_generator(spec) or FORMATS.get(suffix_of(spec, options.format)) not in NAMING):
+    if options.keep and not has_names(spec, options.format):
         raise UsageError(
             f"{spec}: keep={options.keep!r}: columns are kept of tables (.parquet, .arrow, .feather) and of edge lists "
             "with a header (.txt, .csv, .tsv, …) only; leave keep out, or convert the input"

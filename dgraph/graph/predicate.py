@@ -21,8 +21,25 @@ Predicate = Callable[[Any], np.ndarray]
 """Function of :class:`PredicateRows` that returns bool, shape (rows,)."""
 
 
+CALLED = {"edges": " (that of weights is called weight)"}
+
+
+class Times(np.ndarray):
+    """Times that are compared with text, such as "2024-03-01T12:00", "2024-03-01" or "2024-03".
+
+    Text that writes a day or a month stands for all of it: both sides are cut to its precision.
+    """
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
+        precision = next((np.datetime64(value).dtype for value in inputs if isinstance(value, str)), None)
+        return getattr(ufunc, method)(*(np.asarray(value, precision) for value in inputs), **keywords)
+
+
 class PredicateRows:
-    """Columns of some vertices or edges: ``rows["name"]`` or ``rows.name`` is an array, shape (rows,)."""
+    """Columns of some vertices or edges: ``rows["name"]`` or ``rows.name`` is an array, shape (rows,).
+
+    Columns of times are :class:`Times`.
+    """
 
     def __init__(self, column: Callable[[str], np.ndarray], size: int):
         self._column, self._size = column, size
@@ -34,7 +51,7 @@ class PredicateRows:
     def __getitem__(self, name: str) -> np.ndarray:
         values = self._column(name)
         self._kinds[name] = values.dtype.kind
-        return values
+        return values.view(Times) if values.dtype.kind == "M" else values
 
     def __getattr__(self, name: str) -> np.ndarray:
         if name.startswith("_"):
@@ -58,7 +75,7 @@ def columns_read(predicate: Predicate, kinds: Mapping[str, np.dtype], what: str,
 
     def column(name: str) -> np.ndarray:
         if name not in kinds:
-            raise unknown(f"column of {what} that keep reads", name, kinds)
+            raise unknown(f"column of {what} that keep reads{CALLED.get(what, '')}", name, kinds)
         read.append(name)
         return np.empty(0, kinds[name])
 
@@ -104,16 +121,9 @@ def _advice(kinds: Mapping[str, str]) -> str:
     """Return the end of an error about a predicate that read columns of times or text; ``kinds``: kinds of dtypes."""
     times, texts = (sorted(name for name, kind in kinds.items() if kind == wanted) for wanted in "MO")
     if times:
-        return (
-            f". {times[0]} is a NumPy array of times: compare it with numpy.datetime64('2024-03-01'), and its months, "
-            f"{times[0]}.astype('datetime64[M]'), with numpy.datetime64('2024-03')"
-        )
-    return (
-        f". {texts[0]} holds text: compare it with text, several by numpy.isin, or load times as "
-        "times (pandas.to_datetime)"
-        if texts
-        else ""
-    )
+        return f". {times[0]} holds times: compare it with a time, a day or a month, such as {times[0]} == '2024-03'"
+    advice = "holds text: compare it with text, several by numpy.isin, or load times as times (pandas.to_datetime)"
+    return f". {texts[0]} {advice}" if texts else ""
 
 
 def rows_with(columns: Mapping[str, np.ndarray], size: int, kinds: Iterable[str], what: str) -> PredicateRows:
@@ -152,8 +162,7 @@ def chosen_arcs(block: EdgeBlock, predicate: Predicate, comm: Comm) -> tuple[np.
             if names is not None:
                 columns = {name: names.of(columns[name], comm) for name in columns if name in read}
         if "weight" in read:
-            piece = np.ones(stop - start, np.int64) if block.weights is None else block.weights[start:stop]
-            columns["weight"] = piece
+            columns["weight"] = np.ones(stop - start, int) if block.weights is None else block.weights[start:stop]
         columns |= {name: block.attributes[name].shown(slice(start, stop)) for name in read if name in block.attributes}
         with comm.together():
             mask[start:stop] = chosen(predicate, rows_with(columns, stop - start, kinds, "edges"), "edges")

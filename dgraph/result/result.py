@@ -292,7 +292,8 @@ class Result(ResultTables):
     def top(self, k: int, column: str | None = None, attributes: bool = False) -> dict[str, np.ndarray]:
         """Return the ``k`` rows of largest ``column`` on every rank, largest first; ties by smallest vertex.
 
-        Rows without a value (unreached, infinite, not a number) are left out, so there may be fewer than ``k``.
+        Rows without a value (unreached, infinite, not a number) are left out, so there may be fewer than ``k``. Values
+        of an edge, of ``similarity`` and ``edge_bc``, have its ``target``.
 
         Args:
             k: rows.
@@ -307,13 +308,13 @@ class Result(ResultTables):
                 self._check_attributes(0)
         name, k = self._column(column), integer("k", k, 0)
         rows = largest_rows(self._numbers, name, k, arrow_tables.null_of(name, self.nullable))
-        vertex, values = (
-            np.concatenate(self.comm.allgatherv(np.ascontiguousarray(rows_at(self._numbers, key, rows))))
-            for key in ("vertex", name)
-        )
-        order = np.lexsort((vertex, descending(values)))[:k]
-        largest = _decoded(self._with_names({"vertex": vertex[order], name: values[order]}))
-        return self._joined(largest, self.attributes.values_of(vertex[order])) if attributes else largest
+        parts = {
+            key: np.concatenate(self.comm.allgatherv(np.ascontiguousarray(rows_at(self._numbers, key, rows))))
+            for key in ("vertex", name, *({"target"} & {*self._numbers}))
+        }
+        order = np.lexsort((parts["vertex"], descending(parts[name])))[:k]
+        largest = _decoded(self._with_names({key: values[order] for key, values in parts.items()}))
+        return self._joined(largest, self.attributes.values_of(parts["vertex"][order])) if attributes else largest
 
     @collective
     def save(self, path: str | os.PathLike, column: str | None = None, attributes: bool = False) -> None:

@@ -205,6 +205,51 @@ def test_conditions_choose_edges_and_attributes_join_the_largest_rows(dgraph, tm
     assert written.city.isna().sum() == sum(vertex % 2 for vertex in written.index)
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_conditions_read_columns_that_are_not_kept_before_rows_merge(dgraph, tmp_path, suffix):
+    """The answer is that of a table of the rows that pandas chooses, weighted by a column that is not kept either."""
+    random = np.random.default_rng(2)
+    times = pd.Timestamp("2024-02-20") + pd.to_timedelta(random.integers(0, 40 * 24, 400), unit="h")
+    table = pd.DataFrame(
+        {
+            "from": random.integers(0, 12, 400), "to": random.integers(0, 12, 400), "when": times,
+            "amount": random.integers(1, 99, 400),
+        }
+    )  # fmt: skip
+    write = "to_parquet" if suffix == "parquet" else "to_csv"
+    getattr(table, write)(tmp_path / f"t.{suffix}", index=False)
+    march = table[(table.when.dt.month == 3) & (table.amount > 20)]
+    getattr(march, write)(tmp_path / f"march.{suffix}", index=False)
+    assert march.duplicated(["from", "to"]).any()
+    chosen = f"t.{suffix} --where when=2024-03 --where amount>20"
+    for options, wanted in ((f"{chosen} --weight amount", f"march.{suffix} --weight amount"),
+                            (f"{chosen} --columns from,to,amount", f"march.{suffix} --columns from,to,amount"),
+                            (f"t.{suffix} --where when>2024-02 --where from!=3 --where amount>20 --undirected",
+                             f"march.{suffix} --where from!=3 --undirected")):  # fmt: skip
+        for words in (f"pagerank {options} -o a.csv -q", f"pagerank {wanted} -o b.csv -q"):
+            codes, said = dgraph(words)
+            assert codes == [0], said
+        a, b = (pd.read_csv(tmp_path / f"{name}.csv").set_index("vertex").pagerank for name in "ab")
+        np.testing.assert_allclose(a, b, rtol=1e-9)
+    codes, said = dgraph(f"cc t.{suffix} --where colour=red")
+    assert codes == [2]
+    assert "unknown column of" in said
+    assert "amount" in said
+    codes, said = dgraph("cc rmat:4 --where colour=red")
+    assert "known are source, target, weight" in said
+
+
+def test_a_name_of_another_library_is_answered_by_the_command(dgraph):
+    for word, answer in (
+        ("components", "there is cc"),
+        ("shortest_path", "there is bfs, or sssp"),
+        ("path", "--target"),
+    ):
+        codes, said = dgraph(f"{word} rmat:4")
+        assert codes == [2]
+        assert answer in said
+
+
 def test_conditions_and_largest_rows_are_refused_by_name(dgraph, tmp_path):
     (tmp_path / "t.csv").write_text("source,target,paid,how,big\n1,2,2024-03-01,card,true\n2,3,2024-04-01,cash,false\n")
     for options, message in (

@@ -1,7 +1,5 @@
 """Standard output that is closed, full or without a reader, and environment variables with which nothing can run."""
 
-import os
-import subprocess
 import sys
 
 import pytest
@@ -89,17 +87,6 @@ def test_environment_with_which_nothing_can_run(name, value, text, monkeypatch):
 def test_an_empty_variable_is_as_not_set(name, monkeypatch):
     monkeypatch.setenv(name, "")
     check_environment()
-
-
-def test_a_command_on_a_small_graph_does_not_import_numba(tmp_path):
-    """Of the variables that Numba reads, the one that the command itself sets needs no check by Numba."""
-    words = ["dgraph", "bfs", "rmat:5", "--source", "0", "-q", "--backend", "cpu"]
-    text = f"import sys; sys.argv = {words}\nfrom dgraph.cli import console\nprint(console(), 'numba' in sys.modules)"
-    env = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "DGRAPH_COMPILE"))}
-    ran = subprocess.run(
-        [sys.executable, "-c", text], cwd=tmp_path, env=env, capture_output=True, text=True, check=True
-    )
-    assert ran.stdout.split()[-2:] == ["0", "False"]
 
 
 @pytest.mark.parametrize("ranks", [None, 2])

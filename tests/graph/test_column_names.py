@@ -75,6 +75,22 @@ def test_a_named_weight_is_read_and_none_reads_no_weight():
     assert "columns not used: amount, weight" in graph.facts.notes
 
 
+def test_a_table_without_the_default_labels_is_read_by_its_names():
+    frame = EDGES.set_axis(["amount", "To", "from"], axis=1).assign(time=[5, 6])
+    graph = Graph.from_pandas(frame, weight="amount", comm=SerialComm())
+    wanted = Graph.from_pandas(frame, "from", "To", "amount", comm=SerialComm())
+    assert graph.fingerprint() == wanted.fingerprint()
+    assert graph.weight_type is not None
+    people = pandas.DataFrame({"account": [1, 2, 3], "age": [30, 31, 32]})
+    people = people[graph.has(people.account)]
+    first = graph.with_vertex_attributes(people).columns["age"]
+    assert np.array_equal(first, graph.with_vertex_attributes(people, "account").columns["age"], equal_nan=True)
+    with pytest.raises(DataError, match="which are the ends of an edge"):
+        Graph.from_pandas(frame.rename(columns={"To": "whom"}), comm=SerialComm())
+    with pytest.raises(UsageError, match="unknown column for target 'target'"):
+        Graph.from_pandas(frame.rename(columns={"from": "source"}), comm=SerialComm())
+
+
 @pytest.mark.mpi_skip
 def test_an_algorithm_on_a_table_reads_what_from_pandas_reads():
     for name in ("weight", "timestamp"):

@@ -1,6 +1,7 @@
 """Attributes of edges: cleaning, weights at the call, filters and tables, as pandas groups and filters the rows."""
 
 import json
+import operator
 import zlib
 from pathlib import Path
 
@@ -91,11 +92,31 @@ def test_numbered_by_degree_and_filtered_graphs_keep_attributes():
     )
 
 
+@pytest.mark.parametrize("word", ["1975", "1975-03", "1975-03-02", "1975-03-02T10:30", "1975-03-02T10:30:00"])
+def test_text_that_times_are_compared_with_stands_for_all_of_it(word):
+    """Compare with pandas' periods: a year, month, day, minute or second is equal to every time in it."""
+    words = "1974-12-31T23:59:59 1975-03-02T10:30:00.5 1975-03-02T10:30:00 1975-03-31T12:00:00 1975-03-02T10:31:00"
+    moments = pd.DatetimeIndex([*map(pd.Timestamp, [*words.split(), "1975-03-03", "1976-01-01", "1960-05-05"]), pd.NaT])
+    table = pd.DataFrame({"source": np.arange(len(moments)), "target": 20, "time": moments})
+    graph = dgraph.Graph.from_pandas(share(table), keep=["time"])
+    period = pd.Period(word)
+    times = [pd.NaT if pd.isna(moment) else pd.Period(moment, period.freq) for moment in moments]
+    for compare in (operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge):
+        chosen = graph.filter_edges(lambda e, compare=compare: compare(e.time, word)).m
+        assert chosen == sum(compare(time, period) for time in times), compare
+        assert graph.filter_edges(lambda e, compare=compare: compare(word, e.time)).m == sum(
+            compare(period, time) for time in times
+        )
+    low, high = np.datetime64("1975-03-02"), pd.Timestamp("1975-03-03")
+    assert graph.filter_edges(lambda e: (e.time >= low) & (e.time < high)).m == 3
+    assert graph.filter_edges(lambda e: e.time.astype("datetime64[M]") == "1975-03").m == 5
+
+
 @pytest.mark.parametrize(
     ("predicate", "advice"),
     [
-        (lambda e: e.time >= "1975-01-01", "time is a NumPy array of times: compare it with numpy.datetime64"),
-        (lambda e: e.time.dt.month == 3, "time is a NumPy array of times: compare it with numpy.datetime64"),
+        (lambda e: e.time >= "1975-1", "time holds times: compare it with a time, a day or a month, such as time =="),
+        (lambda e: e.time.dt.month == 3, "time holds times: compare it with a time, a day or a month"),
         (lambda e: e.type >= np.datetime64("1975-01-01"), "holds text: compare it with text, several by numpy.isin"),
         (lambda e: e.amount.dt, "one bool for each of their values$"),
     ],

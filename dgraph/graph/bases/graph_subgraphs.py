@@ -58,7 +58,8 @@ class GraphSubgraphs(GraphValues):
                 pieces of up to 262,144 arcs with ``source`` and ``target`` (ids, or names as str), ``weight`` (1 if the
                 graph has no weights) and :attr:`edge_attributes`, and must depend on these values alone. The ``source``
                 of an undirected edge is the smaller id. A window of time is ``lambda e: (e.time >= low) & (e.time <
-                high)`` with ``np.datetime64`` bounds; text is compared by ``==`` and ``np.isin``.
+                high)`` with ``np.datetime64`` or text as bounds; ``e.time == "2024-03"`` is a month. Text is compared
+                by ``==`` and ``np.isin``.
 
         Parallel edges that the load merged are one edge with one value of an attribute; ``facts.warnings`` of the
         result says so if ``keep`` reads one. With ``keep_parallel=True`` each has its own.

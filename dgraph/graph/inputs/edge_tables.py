@@ -36,6 +36,12 @@ class EdgeColumns(NamedTuple):
         )
 
 
+ENDS = ("source", "target")
+"""Labels of the ends' columns unless the user names others; where a table has neither, names decide as in files."""
+VERTEX = "vertex"
+"""Label of the column of vertices unless the user names another; the first column where a table has no such label."""
+
+
 class SelectedColumns(NamedTuple):
     """Columns that the user names, each by its label or its position from 0.
 
@@ -114,17 +120,14 @@ def vertex_table(table: Any, vertex: Any, keep: Sequence[str] | None) -> dict[st
     if hasattr(table, "collect"):
         table = table.collect()
     if not hasattr(table, "columns") or hasattr(table, "column_names"):  # of Arrow
-        module = pyarrow(f"a table of type {type(table).__name__}")
-        table = module.table(table)
+        table = pyarrow(f"a table of type {type(table).__name__}").table(table)
         labels, columns = table.column_names, table.columns
     else:
         labels = list(table.columns)
         columns = [table[label] for label in labels]
-    place = labelled_column("vertex", vertex, labels)
-    if keep is None:
-        places = [other for other in range(len(labels)) if other != place]
-    else:
-        places = [labelled_column("keep", name, labels) for name in keep]
+    place = 0 if vertex == VERTEX and VERTEX not in labels else labelled_column("vertex", vertex, labels)
+    others = [other for other in range(len(labels)) if other != place]
+    places = others if keep is None else [labelled_column("keep", name, labels) for name in keep]
     ids = column_array(columns[place], f"vertex {labels[place]}")
     ids = ids if isinstance(ids, np.ndarray) else ids.to_numpy(zero_copy_only=False)
     return {str(labels[other]): (ids, _plain_array(columns[other], str(labels[other]))) for other in places}
@@ -170,9 +173,12 @@ def _places(labels: list, columns: SelectedColumns | None, keep: Sequence[str], 
 
 
 def _edge_places(labels: list, columns: SelectedColumns | None, what: str) -> list[int]:
+    names = [str(label) for label in labels]
     if columns is None:
-        return edge_columns([str(label) for label in labels], what)
+        return edge_columns(names, what)
     named = columns._asdict()
+    if (*map(str, columns[:2]),) == ENDS and not {*ENDS} & {*names}:
+        named |= zip(ENDS, (labels[place] for place in edge_columns(names, what)[:2]), strict=True)
     if columns.weight is None or columns.weight is BY_NAME:
         del named["weight"]
     places = {name: labelled_column(name, wanted, labels) for name, wanted in named.items()}
@@ -180,5 +186,5 @@ def _edge_places(labels: list, columns: SelectedColumns | None, what: str) -> li
         if place == second:
             raise UsageError(f"{one} and {other} are both column {shown(labels[place])}; name a column for each")
     ends = list(places.values())
-    weight = weight_column([str(label) for label in labels], what, ends) if columns.weight is BY_NAME else None
+    weight = weight_column(names, what, ends) if columns.weight is BY_NAME else None
     return ends if weight is None else [*ends, weight]
