@@ -66,7 +66,7 @@ class BulkMoves:
         rank, step = self.comm.rank, self.piece // np.dtype(dtype).itemsize
         counts = [np.array([leaving[peer].count if peer in leaving else 0]) for peer in range(self.comm.size)]
         self._boxes.wait()  # inboxes must have been read before any rank sends again
-        arriving = {peer: int(got[0]) for peer, got in enumerate(self.comm.alltoallv(counts))}
+        arriving = {peer: int(count[0]) for peer, count in enumerate(self.comm.alltoallv(counts))}
         own, peers = (
             arriving.pop(rank),
             {peer: share for peer, share in leaving.items() if peer != rank and share.count},
