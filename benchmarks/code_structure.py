@@ -83,8 +83,8 @@ def imports_upwards(files: dict[str, str], settings: str) -> list[tuple[str, str
     """Return (module, imported module) where the importing package lies lower.
 
     The order is that of the contracts in pyproject.toml: of the packages of ``dgraph`` the first one's, and
-    ``dgraph/__init__.py`` lies above them all, ``partitioning`` below, and ``launch`` below that. Imports inside
-    functions and for types count.
+    ``dgraph/__init__.py`` lies above them all, ``partitioning`` below, and ``launch`` below that; the entry point
+    ``partitioning/__main__.py`` lies above all of ``dgraph``. Imports inside functions and for types count.
     """
     place = _places(settings)
     modules = {_dotted(path): path for path in files if path.endswith(".py")}
@@ -106,7 +106,8 @@ def _places(settings: str) -> dict[str, float]:
     place: dict[str, float] = {
         f"dgraph.{name.strip()}": height for height, row in enumerate(layers[::-1]) for name in row.split("|")
     }
-    return place | {"dgraph": len(layers), "partitioning": -1, "launch": -2}
+    ends = {"dgraph": len(layers), "partitioning": -1, "launch": -2}
+    return place | ends | {"partitioning.__main__": len(layers) + 1}
 
 
 def _dotted(path: str) -> str:

@@ -63,8 +63,8 @@ def in_order(function: Callable[[T], R], items: Iterable[T], threads: int) -> It
     waiting = deque[Any]()
     with pool(threads := min(threads, MOST)) as workers:
         try:
-            for item in items:
-                waiting.append(workers.submit(function, item))
+            for task in items:
+                waiting.append(workers.submit(function, task))
                 if len(waiting) > 2 * threads:
                     yield _result(waiting.popleft())
             while waiting:

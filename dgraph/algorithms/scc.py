@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, ResultColumn, algorithm
-from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.bfs_programs import Levels
 from dgraph.algorithms.edge_rule import AS_SIMPLE
 from dgraph.engine.rounds.context import Context
 from dgraph.errors import OutOfMemory

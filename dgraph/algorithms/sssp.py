@@ -24,7 +24,8 @@ from dgraph.algorithms.base import (
     check_source,
     limited,
 )
-from dgraph.algorithms.bfs import ANY, PREDECESSORS, parents
+from dgraph.algorithms.bfs import ANY, PREDECESSORS
+from dgraph.algorithms.bfs_programs import parents
 from dgraph.algorithms.delta_stepping import (
     CloserDistances,
     CloserLimitedDistances,

@@ -213,9 +213,9 @@ class ConvertedGraph:
         once = np.ones(len(self.targets), bool) if self._directed else self._once()
         ends = self.names(self.sources[once]), self.names(self.targets[once])
         names = list(self.values)
-        data = zip(*(self.values[name][once].tolist() for name in names), strict=True) if names else repeat(())
+        attributes = zip(*(self.values[name][once].tolist() for name in names), strict=True) if names else repeat(())
         nx_graph.add_edges_from(
-            (u, v, dict(zip(names, row, strict=True))) for u, v, row in zip(*ends, data, strict=False)
+            (u, v, dict(zip(names, row, strict=True))) for u, v, row in zip(*ends, attributes, strict=False)
         )
         return nx_graph
 

@@ -90,15 +90,15 @@ XFAIL = {
 """End of the name of a test of NetworkX → why the answer is right and the test fails."""
 
 
-def on_start_tests(items: list) -> None:
+def on_start_tests(tests: list) -> None:
     """Mark the tests of NetworkX that are expected to fail; the configuration of NetworkX's tests calls it."""
     import pytest
 
-    for item in items:
-        place = f"{item.path.name}::{item.nodeid.partition('::')[2]}"  # a node's id may lack the file
+    for test in tests:
+        place = f"{test.path.name}::{test.nodeid.partition('::')[2]}"  # a node's id may lack the file
         for name, reason in XFAIL.items():
             if place.endswith(name):
-                item.add_marker(pytest.mark.xfail(reason=reason))
+                test.add_marker(pytest.mark.xfail(reason=reason))
 
 
 backend = SimpleNamespace(

@@ -40,10 +40,10 @@ def adjacency_of(graph: nx.Graph) -> Mapping:
 
 def attribute_of(adjacency: Mapping, multigraph: bool, attribute: str, default: Any) -> list:
     """Return an edge attribute arc by arc."""
-    data = chain.from_iterable(map(methodcaller("values"), adjacency.values()))
+    rows = chain.from_iterable(map(methodcaller("values"), adjacency.values()))
     if multigraph:
-        data = chain.from_iterable(map(methodcaller("values"), data))
-    return [attributes.get(attribute, default) for attributes in data]
+        rows = chain.from_iterable(map(methodcaller("values"), rows))
+    return [attributes.get(attribute, default) for attributes in rows]
 
 
 def numbers_of(values: list) -> np.ndarray:

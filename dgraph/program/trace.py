@@ -129,7 +129,7 @@ def _traced(program: Program, weight: np.dtype | None) -> Traced:
 
     edge = many("edge", u, e, v, g) or {}
     if any(_folds_rows(program, key) for key in edge):  # its key is the first proposal
-        edge = dict(sorted(edge.items(), key=lambda item: not _folds_rows(program, item[0])))
+        edge = dict(sorted(edge.items(), key=lambda entry: not _folds_rows(program, entry[0])))
     cond, apply, init = one("cond", v, g), many("apply", v, g), many("init", v, g) or {}
     priority, live, step = one("priority", v), one("live", v, g), many("step", g)
     traced = Traced(

@@ -49,12 +49,12 @@ def check(t: Traced) -> None:
             "round: the answer would depend on direction and ranks. Count the edges in a field, or leave the limit to "
             "max_rounds"
         )
-    for operator, out, allowed in (
+    for operator, expressions, allowed in (
         ("init", t.init, {*t.fields, *t.sums, "active"}),
         ("apply", t.apply or {}, {*t.fields, *t.sums, "active"}),
         ("step", t.step or {}, {*t.globals, "done", "whole"}),
     ):
-        for key in out:
+        for key in expressions:
             if key not in allowed:
                 raise unknown(f"name returned by {name}.{operator}", key, allowed)
     if "active" not in t.init and not t.all and "whole" not in (t.step or {}):

@@ -65,7 +65,7 @@ def kernels(report: dict) -> str:
         return ""
     whole = sum(seconds for _, seconds in rows.values())
     lines: list[list[str] | None] = [["kernel", "schedule", "launches", "time", "share"], None]
-    ordered = sorted(rows.items(), key=lambda item: -item[1][1])
+    ordered = sorted(rows.items(), key=lambda entry: -entry[1][1])
     times = durations([seconds for _, (_, seconds) in ordered])
     for ((schedule, kernel), (launches, seconds)), time in zip(ordered, times, strict=True):
         share = f"{seconds / whole:.0%}" if whole else "-"

@@ -69,13 +69,13 @@ def html(result: Any) -> str:
 
 def shown(columns: Mapping[str, np.ndarray], nullable: Collection[str]) -> dict[str, list[str]]:
     """Return the cells of a few rows as text; missing values are empty."""
-    out = {}
+    texts = {}
     for name, values in columns.items():
         mask = missing(name, values, nullable)
         cells = [value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else _cell(value)
                  for value in values.tolist()]  # fmt: skip
-        out[name] = cells if mask is None else ["" if gone else cell for cell, gone in zip(cells, mask, strict=True)]
-    return out
+        texts[name] = cells if mask is None else ["" if gone else cell for cell, gone in zip(cells, mask, strict=True)]
+    return texts
 
 
 def _cell(value: object) -> str:

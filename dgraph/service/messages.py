@@ -153,14 +153,14 @@ class Frames:
     def __init__(self) -> None:
         self._rest = bytearray()
 
-    def of(self, data: bytes) -> list[dict[str, Any]]:
+    def of(self, piece: bytes) -> list[dict[str, Any]]:
         """Take the next bytes; return the messages that are complete now.
 
         Raises:
             ValueError: a frame is longer than ``MOST_BYTES``, or not JSON: the other end is not a dgraph process.
         """
         rest, offset, messages = self._rest, 0, []
-        rest += data
+        rest += piece
         while len(rest) >= offset + HEADER:
             begin = offset + HEADER
             end = begin + length(rest[offset:begin])

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import partitioning
-from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.bfs_programs import Levels
 from dgraph.algorithms.bfs_variants import VARIANTS, traversal
 from dgraph.algorithms.cc import UnionFindLabels
 from dgraph.algorithms.delta_stepping import Distances

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 import dgraph
-from dgraph.algorithms.bfs import Parents
+from dgraph.algorithms.bfs_programs import Parents
 from dgraph.algorithms.first_parents import LEVEL, tree_levels, tree_parents
 from dgraph.comm import SerialComm
 from dgraph.graph.stored_graph import Graph

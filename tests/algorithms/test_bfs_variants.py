@@ -14,7 +14,7 @@ from oracles import bfs, symmetric
 from simulated import skewed
 
 import dgraph
-from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.bfs_programs import Levels
 from dgraph.algorithms.bfs_variants import FEATURES, VARIANTS, traversal
 from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph

@@ -13,7 +13,7 @@ from flat_run import flat_run
 from test_battery import combinations, equal, graph_of, solve
 
 import dgraph
-from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.bfs_programs import Levels
 from dgraph.algorithms.many_sources.gpu import reach_cuda, source_rows
 from dgraph.algorithms.many_sources.reach_programs import ReachByPrograms
 from dgraph.algorithms.many_sources.results import BITS, LEVELS

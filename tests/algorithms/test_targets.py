@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import dijkstra
 
 import dgraph
 from dgraph.algorithms import ALGORITHMS
-from dgraph.algorithms.bfs import Levels, LevelsToTarget
+from dgraph.algorithms.bfs_programs import Levels, LevelsToTarget
 from dgraph.comm import world
 from dgraph.errors import UsageError
 from dgraph.program import trace

@@ -14,7 +14,7 @@ from devices import local_graph
 
 import dgraph
 from dgraph._support import first_runs
-from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.bfs_programs import Levels
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.backend.cpu.codegen import generated_module
 from dgraph.backend.cpu.round import array_folds, array_rounds

@@ -15,7 +15,7 @@ from children import environment
 from numba.core.registry import cpu_target
 
 from dgraph._support import compile_clock, compiled, host_lock, threads
-from dgraph.algorithms.bfs import Levels, Parents
+from dgraph.algorithms.bfs_programs import Levels, Parents
 from dgraph.backend.compile_ahead import compile_alongside
 from dgraph.engine.rounds.context import Context
 from dgraph.program import trace

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 import dgraph
-from dgraph.algorithms.bfs import Levels, SmallestTree, Tree
+from dgraph.algorithms.bfs_programs import Levels, SmallestTree, Tree
 from dgraph.algorithms.cc import Labels
 from dgraph.algorithms.delta_stepping import Distances
 from dgraph.algorithms.kcore_parts.peel import Peel

@@ -275,7 +275,7 @@ def test_a_method_with_nearly_the_name_of_an_operator_is_refused():
 
 
 def test_traces_of_own_programs_are_shared_and_keep_their_parameters():
-    from dgraph.algorithms.bfs import Levels
+    from dgraph.algorithms.bfs_programs import Levels
     from dgraph.algorithms.bfs_variants import traversal
 
     one, two = (trace(Levels(source=source), None) for source in (3, 7))

@@ -10,7 +10,7 @@ from devices import device_of
 from emulated import needs_compiler
 from gpu_ranks import field, run
 
-from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.bfs_programs import Levels
 from dgraph.algorithms.cc import Labels, UnionFindLabels
 from dgraph.algorithms.delta_stepping import Distances
 from dgraph.algorithms.kcore_parts.peel import Peel

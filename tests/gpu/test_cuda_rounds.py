@@ -16,7 +16,7 @@ from emulated import needs_compiler
 from flat_run import flat_run
 
 import dgraph
-from dgraph.algorithms.bfs import Levels, Parents
+from dgraph.algorithms.bfs_programs import Levels, Parents
 from dgraph.algorithms.cc import Labels, UnionFindLabels
 from dgraph.algorithms.delta_stepping import Distances
 from dgraph.algorithms.kcore_parts.peel import Peel

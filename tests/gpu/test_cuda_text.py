@@ -14,7 +14,7 @@ from flat_run import flat_run
 from row_models import Weighed
 
 import dgraph
-from dgraph.algorithms.bfs import Levels, Parents
+from dgraph.algorithms.bfs_programs import Levels, Parents
 from dgraph.algorithms.cc import Labels, UnionFindLabels
 from dgraph.algorithms.cdlp import CommunityLabels as Communities
 from dgraph.algorithms.color_parts.priorities import ByKey
@@ -33,7 +33,7 @@ from dgraph.algorithms.many_sources.betweenness.dependencies_cuda import text as
 from dgraph.algorithms.many_sources.betweenness.dependency_programs import Paths, Shares
 from dgraph.algorithms.many_sources.gpu.draw import text as draw
 from dgraph.algorithms.many_sources.gpu.rank_lanes_cuda import text as rank_lanes
-from dgraph.algorithms.many_sources.gpu.reach_text import text as reach_words
+from dgraph.algorithms.many_sources.gpu.reach_cuda import text as reach_words
 from dgraph.algorithms.many_sources.reach_programs import ReachProgram
 from dgraph.algorithms.pagerank import PageRank, PersonalizedPageRank, program_of
 from dgraph.algorithms.sssp import Overflowed

@@ -8,7 +8,7 @@ from emulated import needs_compiler
 from gpu_ranks import field, run
 from test_cuda_exchange import PROGRAMS, check, mesh
 
-from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.bfs_programs import Levels
 from dgraph.algorithms.cc import UnionFindLabels
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.backend.cuda.codegen import control_block

@@ -7,7 +7,7 @@ from linked import links_for
 from simulated import Graph, succeed
 
 import partitioning
-from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.bfs_programs import Levels
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.gpu_options import GpuPlan

@@ -12,7 +12,7 @@ from emulated import Device, needs_compiler
 from flat_run import flat_run
 
 import partitioning
-from dgraph.algorithms.bfs import Levels, Parents
+from dgraph.algorithms.bfs_programs import Levels, Parents
 from dgraph.algorithms.delta_stepping import Distances
 from dgraph.algorithms.kcore_parts import shells
 from dgraph.algorithms.kcore_parts.peel import Peel

@@ -18,7 +18,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 from simulated import on_ranks, succeed
 
-from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.bfs_programs import Levels
 from dgraph.algorithms.delta_stepping import Distances
 from dgraph.algorithms.pagerank import Pagerank
 from dgraph.algorithms.scc import Scc

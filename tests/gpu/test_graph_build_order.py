@@ -13,7 +13,7 @@ from flat_run import flat_run
 from simulated import succeed
 
 import partitioning
-from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.bfs_programs import Levels
 from dgraph.algorithms.delta_stepping import Distances
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.backend.cuda.backend import CudaBackend

@@ -6,7 +6,7 @@ from devices import device_of, local_graph, on_devices
 from emulated import needs_compiler
 
 import dgraph
-from dgraph.algorithms.bfs import Parents
+from dgraph.algorithms.bfs_programs import Parents
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.codegen.control_block import ID_HEADS, NO_HEAD
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph

@@ -12,7 +12,7 @@ from emulated import Device, needs_compiler
 from gpu_ranks import field, run
 from test_cuda_exchange import FAR, PROGRAMS, check, mesh
 
-from dgraph.algorithms.bfs import Hops, Levels
+from dgraph.algorithms.bfs_programs import Hops, Levels
 from dgraph.algorithms.cc import Labels
 from dgraph.algorithms.delta_stepping import Distances
 from dgraph.algorithms.kcore_parts.peel import Peel

@@ -14,7 +14,7 @@ from one_round import in_a_child
 from paper_models import paper_000, paper_001, paper_002, paper_004
 from paper_models.grid import Grid, edges_of
 
-from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.bfs_programs import Levels
 from dgraph.algorithms.delta_stepping import DataDriven
 from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph

@@ -9,7 +9,7 @@ import simulated
 from emulated import needs_compiler
 from gpu_ranks import field, run
 
-from dgraph.algorithms.bfs import Levels, Parents
+from dgraph.algorithms.bfs_programs import Levels, Parents
 from dgraph.algorithms.cc import Labels
 from dgraph.algorithms.delta_stepping import Distances
 from dgraph.backend.cuda.codegen import exchange_state

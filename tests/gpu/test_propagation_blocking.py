@@ -12,7 +12,7 @@ from flat_run import flat_run
 from gpu_ranks import field, run
 
 import dgraph
-from dgraph.algorithms.bfs import Parents
+from dgraph.algorithms.bfs_programs import Parents
 from dgraph.algorithms.pagerank import PageRank, WeightedPageRank
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.codegen import control_block as control

@@ -1,5 +1,7 @@
 """Counts of ``python -m benchmarks code`` on small texts."""
 
+import tomllib
+
 import pytest
 
 from benchmarks import code, code_structure
@@ -68,8 +70,11 @@ def test_imports_upwards():
         "dgraph/graph/__init__.py": "from ..algorithms.bc import Bc\nimport partitioning",
         "dgraph/comm/__init__.py": "import dgraph.graph.none\nimport dgraph, partitioning",
         "partitioning/__init__.py": "from dgraph.graph import y\nfrom dgraph.comm import z",
+        "partitioning/__main__.py": "from dgraph.cli import a",
+        "dgraph/cli/partition.py": "import partitioning.__main__",
     }
     assert code_structure.imports_upwards(files, SETTINGS) == [
+        ("dgraph.cli.partition", "partitioning.__main__"),
         ("dgraph.comm", "dgraph"),
         ("dgraph.comm", "dgraph.graph"),
         ("dgraph.graph", "dgraph.algorithms.bc"),
@@ -77,6 +82,18 @@ def test_imports_upwards():
         ("partitioning", "dgraph.graph"),
     ]
     assert code_structure.contracts_with_exceptions(SETTINGS) == 1
+
+
+def test_the_tree_has_no_imports_upwards_and_its_contracts_no_exceptions():
+    files = code.here()
+    settings = files[code.SETTINGS]
+    assert not code_structure.imports_upwards(code.product(files), settings)
+    assert code_structure.contracts_with_exceptions(settings) == 0
+    contracts = tomllib.loads(settings)["tool"]["importlinter"]["contracts"]
+    (library,) = (row["source_modules"] for row in contracts if row.get("forbidden_modules") == ["dgraph"])
+    parts = {path.split("/")[1].removesuffix(".py") for path in files if path.startswith("partitioning/")}
+    parts = {part for part in parts if "." not in part}
+    assert set(library) == {f"partitioning.{part}" for part in parts - {"__init__", "__main__"}}
 
 
 KERNELS_OF_ROWS = """

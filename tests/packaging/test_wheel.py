@@ -27,7 +27,7 @@ print(json.dumps([sha256(file.read_bytes()).hexdigest() if file.exists() else No
 """
 
 TEXT = """
-from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.bfs_programs import Levels
 from dgraph.backend.cuda.codegen.module_text import ModuleFlags, edges, round_kernels
 from dgraph.program import trace
 traced = trace(Levels(source=0), None)

@@ -10,7 +10,7 @@ from report_schema import SCHEMA, violations
 
 import dgraph
 from dgraph._support import compile_clock
-from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.bfs_programs import Levels
 from dgraph.backend.cuda.codegen import module_text
 from dgraph.backend.round_stats import RoundStats, Spent
 from dgraph.backend.schedule_options import parse_record

@@ -16,7 +16,7 @@ import numpy as np
 import oracles
 from devices import device_of, local_graph
 
-from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.bfs_programs import Levels
 from dgraph.algorithms.bfs_variants import VARIANTS, traversal
 from dgraph.algorithms.cc import Labels
 from dgraph.algorithms.delta_stepping import Distances

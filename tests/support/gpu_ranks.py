@@ -8,7 +8,7 @@ from emulated import Device
 from simulated import Graph, succeed
 
 import partitioning
-from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.bfs_programs import Levels
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.transports import Links

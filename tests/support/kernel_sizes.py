@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dgraph.algorithms.bfs import Levels, Parents
+from dgraph.algorithms.bfs_programs import Levels, Parents
 from dgraph.algorithms.delta_stepping import Distances
 from dgraph.algorithms.kcore_parts.peel import Peel
 from dgraph.algorithms.kernels.components.components_cuda import text as components

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.algorithms.base import OnePass
-from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.bfs_programs import Levels
 from dgraph.engine.rounds.context import Context
 from dgraph.program import ADD, INF, Field, where
 from dgraph.result.columns import UNREACHED

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm
+from dgraph.algorithms.base import Answer, Parameter, ResultColumn, algorithm
 from dgraph.algorithms.edge_rule import EdgeRule
-from dgraph.algorithms.many_sources.betweenness.sampling import SAMPLING, check_sampling, sample
+from dgraph.algorithms.many_sources.betweenness.sampling import SAMPLING, Betweenness
 from dgraph.algorithms.vertex_values import lids_of
 from dgraph.engine.rounds.context import Context
 from dgraph.errors import UsageError
@@ -30,7 +30,7 @@ WEIGHTED = Parameter("weighted", bool, False, "paths are shortest by the weights
     aliases=("betweenness_centrality",),
     columns={"bc": ResultColumn("betweenness centrality", "number")},
 )
-class Bc(Algorithm):
+class Bc(Betweenness):
     """Betweenness centrality: the share of shortest paths between other vertices that pass through a vertex.
 
     Column: ``bc`` (float64), as ``networkx.betweenness_centrality``. With ``k`` or ``epsilon`` it is an estimate, and
@@ -38,21 +38,14 @@ class Bc(Algorithm):
     ``networkx.betweenness_centrality_subset``.
     """
 
-    k: int | None
-    random_state: int
-    weighted: bool  # type: ignore[misc]
-    normalized: bool
     endpoints: bool
-    epsilon: float | None
-    delta: float
-    sources: Any
     targets: Any
     needs_rows = "own"
     edge_rule = EdgeRule("ignored", "once", stripped=("parallel",))
 
-    def check(self):
-        """Refuse sources that are chosen twice, or have values, and targets of an estimate or with ends."""
-        check_sampling(self)
+    def check(self) -> None:
+        """Refuse targets of an estimate or with ends, too."""
+        super().check()
         if self.targets is None:
             return
         drawn = [name for name in ("k", "epsilon") if getattr(self, name) is not None] + ["endpoints"] * self.endpoints
@@ -63,7 +56,7 @@ class Bc(Algorithm):
 
     def run(self, ctx: Context) -> Answer:
         """Sum dependencies of all or of the drawn sources, and scale them; collective."""
-        drawn, n = sample(ctx, self), ctx.local.n
+        drawn, n = self.sample(ctx), ctx.local.n
         exact, options = self.targets is not None, dict[str, Any]()
         kernel = ctx.solver("path sums" if self.weighted or exact else "dependencies")
         if self.weighted or exact:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from dgraph.algorithms.base import Algorithm, Answer, ResultColumn, algorithm
+from dgraph.algorithms.base import Answer, ResultColumn, algorithm
 from dgraph.algorithms.edge_rule import AS_SIMPLE
 from dgraph.algorithms.many_sources.bc import NORMALIZED, WEIGHTED
-from dgraph.algorithms.many_sources.betweenness.sampling import SAMPLING, check_sampling, sample
+from dgraph.algorithms.many_sources.betweenness.sampling import SAMPLING, Betweenness
 from dgraph.engine.rounds.context import Context
 from dgraph.graph.halo import NumberedRows
 from dgraph.result.edge_values import EdgeValues
@@ -26,7 +24,7 @@ from dgraph.result.edge_values import EdgeValues
         "target": ResultColumn("other end of that edge", "vertex", nullable=True),
     },
 )
-class EdgeBc(Algorithm):
+class EdgeBc(Betweenness):
     """Edge betweenness centrality: the share of shortest paths between vertices that contain an edge.
 
     ``result.edges`` and files have a value for each edge, as ``networkx.edge_betweenness_centrality``. Columns:
@@ -35,23 +33,12 @@ class EdgeBc(Algorithm):
     their ``error_bound``.
     """
 
-    k: int | None
-    random_state: int
-    weighted: bool  # type: ignore[misc]
-    normalized: bool
-    epsilon: float | None
-    delta: float
-    sources: Any
     resumes = False
     edge_rule = AS_SIMPLE
 
-    def check(self):
-        """Refuse sources that are chosen twice, or have values."""
-        check_sampling(self)
-
     def run(self, ctx: Context) -> Answer:
         """Sum dependencies of all or of the drawn sources, and scale them; collective."""
-        drawn, n, undirected = sample(ctx, self), ctx.local.n, not ctx.local.directed
+        drawn, n, undirected = self.sample(ctx), ctx.local.n, not ctx.local.directed
         kernel = ctx.solver("path sums")
         summed = kernel.solve(ctx, drawn.sources, name=self.name, weighted=self.weighted, of_arcs=True)
         ends = max(n * (n - 1), 1)

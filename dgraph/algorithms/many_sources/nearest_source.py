@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.algorithms.base import Answer, limited
-from dgraph.algorithms.bfs import DEEPEST, NearestLevels, ParentsBelowSources, PushedParents, parents
+from dgraph.algorithms.bfs_programs import DEEPEST, NearestLevels, ParentsBelowSources, PushedParents, parents
 from dgraph.algorithms.delta_stepping import NearestDistances, NearestLimitedDistances
 from dgraph.algorithms.distances import DistanceColumn, summarize
 from dgraph.algorithms.sssp import default_delta, dtypes_of, fits, refuse_overflow

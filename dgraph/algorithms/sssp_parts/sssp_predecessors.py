@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dgraph.algorithms.base import OnePass
-from dgraph.algorithms.bfs import parents
+from dgraph.algorithms.bfs_programs import parents
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import one_of_many
 from dgraph.engine.rounds.return_state import State

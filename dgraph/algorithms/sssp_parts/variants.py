@@ -50,7 +50,7 @@ VARIANTS = {
 }
 """Variant by its name in paper 001."""
 
-SIGNED = ", ".join(name for name, each in VARIANTS.items() if each.signed)
+SIGNED = ", ".join(name for name, variant in VARIANTS.items() if variant.signed)
 """Names of the variants that take negative weights."""
 
 WIDTH = 32

@@ -18,13 +18,13 @@ class _Kept(io.FileIO):
     failed: OSError | None = None
     reported = False
 
-    def write(self, data) -> int:
+    def write(self, chunk) -> int:
         if self.failed is None:
             try:
-                return super().write(data) or 0
+                return super().write(chunk) or 0
             except OSError as error:
                 self.failed = error
-        return memoryview(data).nbytes
+        return memoryview(chunk).nbytes
 
 
 def guard() -> None:

@@ -62,7 +62,7 @@ def page(reports: Sequence[dict]) -> str:
     return filled(title, document, (files("dgraph.report.page") / "page.js").read_text(encoding="utf-8"))
 
 
-def filled(title: str, data: dict, script: str) -> str:
+def filled(title: str, values: dict, script: str) -> str:
     """Return the HTML of a page whose ``script`` draws ``data`` with what ``drawing.js`` and ``figures.js`` export.
 
     All three become one module: a page that is opened from a file may not import others.
@@ -74,7 +74,7 @@ def filled(title: str, data: dict, script: str) -> str:
         "STYLE": (here / "page.css").read_text(encoding="utf-8"),
         "SCRIPT": re.sub(r"^(?:import .*\n|export )", "", "".join([*modules, script]), flags=re.MULTILINE),
         # escaped, so that text of the report cannot close the script element
-        "DATA": json.dumps(data, separators=(",", ":")).replace("<", "\\u003c"),
+        "DATA": json.dumps(values, separators=(",", ":")).replace("<", "\\u003c"),
     }
     text = (here / "page.html").read_text(encoding="utf-8")
     return re.sub(r"\{\{(\w+)\}\}", lambda hole: parts[hole[1]], text)

@@ -309,8 +309,8 @@ class Catalogue(Entries):
                 fault("a graph of the history is damaged, and is left out", document=str(document)[:200])
                 continue
             self.graphs[graph.name] = graph
-        data = [version.fields.get("path") for graph in self.graphs.values() for version in graph.versions.values()]
-        await in_thread(remove_leftovers, self.settings.state, [path for path in data if path])
+        paths = [version.fields.get("path") for graph in self.graphs.values() for version in graph.versions.values()]
+        await in_thread(remove_leftovers, self.settings.state, [path for path in paths if path])
         self._task(self.end_idle())
 
     def ranks_changed(self, condition: str) -> None:

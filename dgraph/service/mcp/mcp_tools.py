@@ -62,14 +62,14 @@ def server_of(service: Service) -> MCPServer:
     ) -> dict[str, Any]:
         """Describe a graph, or an algorithm with the JSON Schema of its parameters; without either, all algorithms."""
         algorithms = {row["name"]: row for row in service.algorithms()}
-        out: dict[str, Any] = {}
+        facts: dict[str, Any] = {}
         if graph is not None:
-            out["graph"] = service.graph(graph).facts
+            facts["graph"] = service.graph(graph).facts
         if algorithm is not None:
             if algorithm not in algorithms:
                 raise UsageError(f"unknown algorithm {algorithm!r}: known are {', '.join(sorted(algorithms))}")
-            out["algorithm"] = algorithms[algorithm]
-        return out or {"algorithms": {name: row.get("help", "") for name, row in algorithms.items()}}
+            facts["algorithm"] = algorithms[algorithm]
+        return facts or {"algorithms": {name: row.get("help", "") for name, row in algorithms.items()}}
 
     @tool
     def estimate(graph: Name, algorithm: Algorithm, parameters: Parameters = None) -> dict[str, Any]:

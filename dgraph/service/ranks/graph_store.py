@@ -254,9 +254,9 @@ def _filed(path: Path, table: Path) -> None:
     try:
         with pyarrow.memory_map(str(path)) as source:
             source.seek(8 if _begins(path, FILE_MAGIC) else 0)
-            with ipc.open_stream(source) as batches, ipc.new_file(str(table), batches.schema) as out:
+            with ipc.open_stream(source) as batches, ipc.new_file(str(table), batches.schema) as file:
                 for batch in batches:
-                    out.write_batch(batch)
+                    file.write_batch(batch)
     except pyarrow.ArrowInvalid as wrong:
         raise DataError(f"the table is not an Arrow stream or file: {wrong}; send one of these") from wrong
 

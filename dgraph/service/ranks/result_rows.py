@@ -91,7 +91,7 @@ def rows_of(result: Result, vertices: Sequence[int | str]) -> dict[str, list]:
 
 def listed(columns: Mapping[str, np.ndarray], nullable: Collection[str]) -> dict[str, list]:
     """Return columns as lists for JSON: names as str, missing values as None."""
-    out = {}
+    lists = {}
     for name, values in columns.items():
         mask = missing(name, values, nullable)
         if values.dtype.kind == "f":
@@ -100,8 +100,8 @@ def listed(columns: Mapping[str, np.ndarray], nullable: Collection[str]) -> dict
         if mask is not None and mask.any():
             shown = shown.astype(object)
             shown[mask] = None
-        out[name] = shown.tolist()
-    return out
+        lists[name] = shown.tolist()
+    return lists
 
 
 def _asked(result: Result, vertices: Sequence[int | str]) -> np.ndarray:

@@ -89,10 +89,10 @@ class RankProcess:
 
     def __init__(self, arguments: Sequence[str], log: Path, extra: Mapping[str, str] | None = None):
         self.log, self.ranks, self._closed = log, dict[int, int](), False
-        with open(log, "ab") as out:
-            self._log_begin = out.tell()
+        with open(log, "ab") as file:
+            self._log_begin = file.tell()
             self.process = subprocess.Popen(
-                arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment(extra),
+                arguments, stdin=subprocess.DEVNULL, stdout=file, stderr=file, env=environment(extra),
                 start_new_session=True, preexec_fn=killed_with_parent(),
             )  # fmt: skip
         self.pidfd = os.pidfd_open(self.process.pid)

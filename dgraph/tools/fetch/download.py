@@ -57,7 +57,7 @@ def fetch(dataset: Dataset, folder: Path, show: Callable[[str], None] = lambda t
         folder.mkdir(parents=True, exist_ok=True)
         pooch.retrieve(
             dataset.url, dataset.checksum, archive, folder,
-            downloader=lambda url, out, _: _transfer(url, out, part, show),
+            downloader=lambda url, path, _: _transfer(url, path, part, show),
             processor=None if dataset.member is None else _extractor(pooch, dataset.member, path),
         )  # fmt: skip
         show(f"{archive}: sha256:{pooch.file_hash(str(folder / archive))}")
@@ -91,12 +91,12 @@ def _extractor(pooch: Any, member: str, path: Path) -> Callable:
     return process
 
 
-def _transfer(url: str, out: str, part: Path, show: Callable[[str], None]) -> None:
-    """Download ``url`` into ``part`` and rename it to ``out``; ``part`` is kept if all attempts fail."""
+def _transfer(url: str, path: str, part: Path, show: Callable[[str], None]) -> None:
+    """Download ``url`` into ``part`` and rename it to ``path``; ``part`` is kept if all attempts fail."""
     for turn in range(TRIES):
         try:
             _resume(url, part, show)
-            os.replace(part, out)
+            os.replace(part, path)
             _tag(part).unlink(missing_ok=True)
             return
         except (URLError, TimeoutError, ConnectionError, EOFError) as broken:
@@ -104,8 +104,8 @@ def _transfer(url: str, out: str, part: Path, show: Callable[[str], None]) -> No
                 raise OSError(f"the server answers {broken.code} {broken.reason}") from broken
             if turn == TRIES - 1:
                 raise OSError(f"broke off {TRIES} times, last: {broken}") from broken
-            got = part.stat().st_size if part.exists() else 0
-            show(f"broke off after {got / 1e6:,.1f} MB ({broken}); going on")
+            size = part.stat().st_size if part.exists() else 0
+            show(f"broke off after {size / 1e6:,.1f} MB ({broken}); going on")
             time.sleep(PAUSE * 2**turn)
 
 

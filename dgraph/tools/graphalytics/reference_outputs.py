@@ -68,8 +68,8 @@ def difference(rule: str, path: Path, vertex: np.ndarray, values: np.ndarray, co
     row = int(np.argmax(wrong)) if wrong.any() else -1
     mine = [int(ids[row]), values[row].item(), wanted[row].item()] if row >= 0 else None
     differences = comm.allgather_json(mine and [mine[0], *map(str, mine[1:])])
-    where, got, want = min(entry for entry in differences if entry)
-    return f"vertex {where} has {got}, the reference has {want}"
+    where, value, wanted_value = min(entry for entry in differences if entry)
+    return f"vertex {where} has {value}, the reference has {wanted_value}"
 
 
 def read_outputs(path: Path, kind: np.dtype, comm: Comm) -> tuple[np.ndarray, np.ndarray]:

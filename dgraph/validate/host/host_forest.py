@@ -44,8 +44,8 @@ class HostForest:
         weights = np.ones(1, np.int64) if block.weights is None else block.weights
         violations = rows.count(
             ("apart", "light"),
-            lambda low, high, out: _check(
-                low, high, out, block.offsets, block.targets, weights, block.first, self.low, self.high, self.weight,
+            lambda low, high, counts: _check(
+                low, high, counts, block.offsets, block.targets, weights, block.first, self.low, self.high, self.weight,
                 self._parent, self._joined, seen,
             ),
         )  # fmt: skip

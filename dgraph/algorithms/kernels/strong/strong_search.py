@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dgraph._support.compiled import njit, plain
-from dgraph.algorithms.bfs import Levels
+from dgraph.algorithms.bfs_programs import Levels
 from dgraph.algorithms.scc import LevelsBack, Reached, Reaching
 from dgraph.backend.row_solver import RowSize, RowSolver
 from dgraph.engine.rounds.context import Context

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dgraph.algorithms.many_sources.betweenness.path_sums_kernel import batch_by_hops, batch_by_weights
+from dgraph.algorithms.many_sources.betweenness.path_sums_kernel import sum_batch
 from dgraph.algorithms.many_sources.drawn_sources import numbers_of
 from dgraph.algorithms.many_sources.lane_search import LanePlan, LaneSearch, plan_by_weights
 from dgraph.algorithms.many_sources.lane_searches import BYTES, LINE, LaneSearches, lane_type
@@ -23,6 +23,9 @@ from dgraph.errors import DataError
 
 BATCH = 8
 """Most sources whose dependencies are summed on one thread."""
+
+BY_WEIGHTS = 13
+"""Arguments of the kernel that only weights need."""
 
 
 class PathSummer(LaneSearch):
@@ -87,14 +90,14 @@ class PathSummer(LaneSearch):
         if self.targets is not None:
             self.goals[:] = 0.0
             self.goals[numbers_of("targets", self.targets, replica.ids)] = 1.0
-        self.kernel, self.graph = batch_by_hops, replica.out
+        self.graph = *replica.out, *[None] * BY_WEIGHTS, self.light
         if self.reads_weights:
             searches = LaneSearches.of(replica, self.dtype, self.mean).on(threads)
             marks = np.empty((threads, arcs), np.uint16), np.empty((threads, n, searches.lanes), np.uint32)
-            self.kernel, self.graph = batch_by_weights, (*searches.arguments, *marks, self.light)
+            self.graph = *searches.arguments, *marks, self.light
         self.vertices, self.arcs = np.zeros((threads, n)), np.zeros((threads, arcs if self.of_arcs else 0))
         self.scratch = (
-            np.empty((threads, 3 - self.reads_weights, n)), np.empty((threads, 2, n), np.int32),
+            np.empty((threads, 3, n)), np.empty((threads, 2, n), np.int32),
             np.empty((threads, arcs + 2), np.int64), np.empty((threads, arcs), np.int32),
         )  # fmt: skip
         kept = replica.kept_arcs
@@ -105,7 +108,7 @@ class PathSummer(LaneSearch):
     def search_batches(self, number: int) -> None:
         """Sum the dependencies of a batch on each thread."""
         self.team.run(
-            self.kernel, self.passes.threads, self.part(number), 0, self.passes.batch, *self.graph,
+            sum_batch, self.passes.threads, self.part(number), 0, self.passes.batch, *self.graph,
             float(self.endpoints), self.of_arcs, self.goals, *self.scratch, self.vertices, self.arcs,
         )  # fmt: skip
         source = self.ctx.comm.largest(int(self.light.max()))

@@ -30,12 +30,6 @@ def _shrink(powers):
 
 
 @njit(**INNER)
-def _begin_paths(u, v, paths, power):
-    """Set the paths to v to those over u."""
-    paths[v], power[v] = paths[u], power[u]
-
-
-@njit(**INNER)
 def _add_paths(u, v, paths, power):
     """Add the paths over u to those to v."""
     if power[u] > power[v]:
@@ -45,30 +39,6 @@ def _add_paths(u, v, paths, power):
     if paths[v] > LARGE:
         paths[v] *= DOWN
         power[v] += 1
-
-
-@njit(**INNER)
-def _by_hops(source, offsets, targets, distance, order, paths, power, log, tails, counts):
-    """Search by a queue; ``counts`` becomes the vertices reached and the arcs logged."""
-    order[0], head, tail, logged = source, 0, 1, 0
-    while head < tail:
-        u = np.int64(order[head])
-        head += 1
-        beyond = distance[u] + 1.0
-        for e in range(offsets[u], offsets[u + 1]):
-            v = np.int64(targets[e])
-            if distance[v] < beyond:
-                continue
-            if distance[v] == np.inf:
-                distance[v] = beyond
-                order[tail] = v
-                tail += 1
-                _begin_paths(u, v, paths, power)
-            else:
-                _add_paths(u, v, paths, power)
-            log[logged], tails[logged] = e, u
-            logged += 1
-    counts[0], counts[1] = tail, logged
 
 
 @njit(**INNER)
@@ -92,22 +62,36 @@ def _mark_tight(distance, offsets, targets, costs, none, tight, entering):
 
 
 @njit(**INNER)
-def _by_weights(lane, source, offsets, targets, tight, entering, order, paths, power, log, tails, counts):
-    """Visit the vertices that the arcs of a lane reach, each after its predecessors; else as :func:`_by_hops`."""
+def _visit(lane, source, offsets, targets, tight, entering, distance, order, paths, power, log, tails, counts):
+    """Visit the vertices that a source reaches; ``counts`` becomes their number and that of the arcs logged.
+
+    By weights, a vertex joins the queue with the last arc of the lane that enters it. By hops, where ``tight`` and
+    ``entering`` are None, with the first one.
+    """
     order[0], head, tail, logged = source, 0, 1, 0
+    paths[source], power[source] = 1.0, 0
     while head < tail:
         u = np.int64(order[head])
         head += 1
         for e in range(offsets[u], offsets[u + 1]):
-            if not tight[e] >> lane & 1:
-                continue
-            v = np.int64(targets[e])
-            if paths[v] == 0.0:
-                _begin_paths(u, v, paths, power)
+            if tight is None:
+                v, beyond = np.int64(targets[e]), distance[u] + 1.0
+                if distance[v] < beyond:
+                    continue
+                new = joins = distance[v] == np.inf
+                distance[v] = beyond
+            else:
+                if not tight[e] >> lane & 1:
+                    continue
+                v = np.int64(targets[e])
+                new = paths[v] == 0.0
+                entering[v, lane] -= 1
+                joins = entering[v, lane] == 0
+            if new:
+                paths[v], power[v] = paths[u], power[u]
             else:
                 _add_paths(u, v, paths, power)
-            entering[v, lane] -= 1
-            if entering[v, lane] == 0:
+            if joins:
                 order[tail] = v
                 tail += 1
             log[logged], tails[logged] = e, u
@@ -135,62 +119,42 @@ def _add_dependencies(
 
 
 @njit(**OPTIONS)
-def batch_by_hops(
-    t, threads, sources, first, size, offsets, targets, ends, of_arcs, goals, floats, numbers, logs, tailses, vertices,
-    arcs,
-):  # fmt: skip
-    """Sum the dependencies of ``size`` sources from ``first + t · size`` on into row t of ``vertices`` and ``arcs``.
-
-    With ``ends`` 1.0, a path counts for its two ends too.
-    """
-    dependency, paths, distance = floats[t, 0], floats[t, 1], floats[t, 2]
-    order, power, counts = numbers[t, 0], numbers[t, 1], logs[t, :2]
-    log, tails, begin = logs[t, 2:], tailses[t], first + t * size
-    vertices[t] = 0.0
-    if of_arcs:
-        arcs[t] = 0.0
-    for i in range(begin, min(begin + size, len(sources))):
-        source = sources[i]
-        distance[:] = np.inf
-        distance[source], paths[source], power[source] = 0.0, 1.0, 0
-        _by_hops(source, offsets, targets, distance, order, paths, power, log, tails, counts)
-        _add_dependencies(
-            source, counts, targets, order, paths, power, dependency, log, tails, ends, of_arcs, goals,
-            vertices[t], arcs[t],
-        )  # fmt: skip
-
-
-@njit(**OPTIONS)
-def batch_by_weights(
+def sum_batch(
     t, threads, sources, first, size, offsets, targets, costs, into, in_tails, tolls, width, limit, none, rows, least,
     queues, places, tights, enterings, light, ends, of_arcs, goals, floats, numbers, logs, tailses, vertices, arcs,
 ):  # fmt: skip
-    """Sum paths by weights, with the arguments of :func:`batch_by_hops`.
+    """Sum the dependencies of ``size`` sources from ``first + t · size`` on into row t of ``vertices`` and ``arcs``.
 
-    ``light[t]`` becomes the number of a source from which an arc is too light, else -1.
+    By hops, the arguments from ``costs`` to ``enterings`` are None. By weights, ``light[t]`` becomes the number of a
+    source from which an arc is too light, else -1. With ``ends`` 1.0, a path counts for its two ends too.
     """
-    dependency, paths = floats[t, 0], floats[t, 1]
+    dependency, paths, distance = floats[t, 0], floats[t, 1], floats[t, 2]
     order, power, counts = numbers[t, 0], numbers[t, 1], logs[t, :2]
     log, tails, begin = logs[t, 2:], tailses[t], min(first + t * size, len(sources))
+    mine, tight, entering = sources[begin : begin + size], None, None
     vertices[t] = 0.0
     if of_arcs:
         arcs[t] = 0.0
     light[t] = -1
-    mine = sources[begin : begin + size]
-    search(
-        mine, rows[t], offsets, targets, costs, into, in_tails, tolls, width, limit, none, least[t],
-        queues[t, 0], queues[t, 1], places[t],
-    )  # fmt: skip
-    lane = _mark_tight(rows[t], offsets, targets, costs, none, tights[t], enterings[t])
-    if lane >= 0:
-        light[t] = mine[lane]
-        return
+    if costs is not None:
+        tight, entering = tights[t], enterings[t]
+        search(
+            mine, rows[t], offsets, targets, costs, into, in_tails, tolls, width, limit, none, least[t], queues[t, 0],
+            queues[t, 1], places[t],
+        )  # fmt: skip
+        lane = _mark_tight(rows[t], offsets, targets, costs, none, tight, entering)
+        if lane >= 0:
+            light[t] = mine[lane]
+            return
     for lane in range(len(mine)):
         source = mine[lane]
-        paths[:] = 0.0
-        paths[source], power[source] = 1.0, 0
-        _by_weights(
-            lane, source, offsets, targets, tights[t], enterings[t], order, paths, power, log, tails, counts
+        if costs is None:
+            distance[:] = np.inf
+            distance[source] = 0.0
+        else:
+            paths[:] = 0.0
+        _visit(
+            lane, source, offsets, targets, tight, entering, distance, order, paths, power, log, tails, counts
         )  # fmt: skip
         _add_dependencies(
             source, counts, targets, order, paths, power, dependency, log, tails, ends, of_arcs, goals,

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.base import Parameter
+from dgraph.algorithms.base import Algorithm, Parameter
 from dgraph.algorithms.many_sources.drawn_sources import RANDOM_STATE, K, check_sources, sources_of
 from dgraph.engine.rounds.context import Context
 from dgraph.errors import UsageError
@@ -45,31 +45,40 @@ class Sample:
         return {"sources": len(self.sources)} | bound
 
 
-def check_sampling(work: Any) -> None:
-    """Raise a :class:`UsageError` for parameters :data:`SAMPLING` that exclude each other or have no meaning."""
-    chosen = [name for name in ("k", "sources", "epsilon") if getattr(work, name) is not None]
-    if len(chosen) > 1:
-        raise UsageError(
-            f"{' and '.join(chosen)} each choose the sources (k and epsilon draw them, sources names them); leave one "
-            "of the two out"
-        )
-    for name in ("epsilon", "delta"):
-        value = getattr(work, name)
-        if value is not None and not 0 < value < 1:
-            raise UsageError(f"{name} = {value!r} of {work.name} is not between 0 and 1; give a value such as 0.05")
+class Betweenness(Algorithm):
+    """Base of betweenness of vertices and of edges: parameters :data:`SAMPLING` choose its sources."""
 
+    k: int | None
+    random_state: int
+    sources: Any
+    epsilon: float | None
+    delta: float
+    weighted: bool  # type: ignore[misc]
+    normalized: bool
 
-def sample(ctx: Context, work: Any) -> Sample:
-    """Return the sources that parameters :data:`SAMPLING` choose; collective."""
-    n = ctx.local.n
-    if work.sources is not None:
-        return Sample(np.sort(check_sources(ctx, work.sources, work.name)), None)
-    k = work.k
-    if work.epsilon is not None:
-        squared = max(work.epsilon**2, sys.float_info.min)  # 0 where epsilon is below 1e-162
-        k = min(n, 1 + math.ceil(min(n, math.log(2 * max(n, 1) / work.delta) / (2 * squared))))
-    sources = sources_of(ctx, None if k == n else k, work.random_state)
-    return Sample(sources, error_bound(n, len(sources), work.delta) if len(sources) < n else None)
+    def check(self) -> None:
+        """Refuse sources that are chosen twice, or by values without a meaning."""
+        chosen = [name for name in ("k", "sources", "epsilon") if getattr(self, name) is not None]
+        if len(chosen) > 1:
+            raise UsageError(
+                f"{' and '.join(chosen)} each choose the sources (k and epsilon draw them, sources names them); leave "
+                "one of the two out"
+            )
+        for name in ("epsilon", "delta"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < 1:
+                raise UsageError(f"{name} = {value!r} of {self.name} is not between 0 and 1; give a value such as 0.05")
+
+    def sample(self, ctx: Context) -> Sample:
+        """Return the sources; collective."""
+        n, k = ctx.local.n, self.k
+        if self.sources is not None:
+            return Sample(np.sort(check_sources(ctx, self.sources, self.name)), None)
+        if self.epsilon is not None:
+            squared = max(self.epsilon**2, sys.float_info.min)  # 0 where epsilon is below 1e-162
+            k = min(n, 1 + math.ceil(min(n, math.log(2 * max(n, 1) / self.delta) / (2 * squared))))
+        sources = sources_of(ctx, None if k == n else k, self.random_state)
+        return Sample(sources, error_bound(n, len(sources), self.delta) if len(sources) < n else None)
 
 
 def error_bound(n: int, k: int, delta: float) -> float:

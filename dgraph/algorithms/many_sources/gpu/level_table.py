@@ -7,14 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.many_sources.gpu.reach_text import DIGITS, text
-from dgraph.algorithms.many_sources.gpu.source_rows import SIDE, Kernels
+from dgraph.algorithms.many_sources.gpu.source_rows import Kernels
 from dgraph.backend.cuda.device import pools
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
-
-POINTERS = 16
-"""Members of ``Env`` between its sides and ``column``."""
 
 NAME = "levels"
 """Field of a column."""
@@ -24,19 +20,16 @@ class LevelTable:
     """Words of all vertices, by position; they move to the host if the GPU lacks memory.
 
     Args:
-        device: the GPU.
-        graph: its graph.
-        words: of a vertex in the module of the search.
+        kernels: of the search, whose ``Env`` has the words.
+        graph: the GPU's graph.
         bits: sources that reach the vertex, uint64 (n, words of all sources or more).
         digits: binary digits of distances, uint64 (n, words of all sources) each; none: distances are 0.
-        depth: largest distance.
     """
 
-    def __init__(self, device: Any, graph: Any, words: int, bits: Any, digits: list[Any], depth: int):
-        self.device, self.bits, self.digits = device, bits, digits
-        self.depth = depth if digits else 0
+    def __init__(self, kernels: Kernels, graph: Any, bits: Any, digits: list[Any]):
+        self.device, self.bits, self.digits, self._kernels = kernels.device, bits, digits, kernels
         self.masters, self.place = graph.local.masters, graph.place
-        self._degree, self._original, self._text = graph.degree, graph.original, (graph.wide, words)
+        self._degree, self._original = graph.degree, graph.original
         pools.on_low_memory(self)
 
     def fields(self, k: int) -> Mapping[str, np.ndarray]:
@@ -49,13 +42,8 @@ class LevelTable:
 
     def _decoded(self, k: int) -> Any:
         column = self.device.xp.empty(len(self.bits), np.int32)
-        members = {
-            "pointers": [None] * (2 * SIDE + POINTERS), "column": column,
-            "digits": [*self.digits, *[None] * (DIGITS - len(self.digits))], "bits": self.bits, "n": len(self.bits),
-            "numbers": [0, 0, 0], "words": self.digits[0].shape[1] if self.digits else 0, "first": 0,
-            "stride": self.bits.shape[1], "depth": self.depth,
-        }  # fmt: skip
-        Kernels(self.device, text(*self._text), "reach_words", members).launch("decode", k)
+        self._kernels.set("column", column)
+        self._kernels.launch("decode", k)
         return column
 
     def _on_host(self, k: int) -> np.ndarray:

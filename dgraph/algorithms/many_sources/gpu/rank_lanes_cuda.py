@@ -26,6 +26,7 @@ from dgraph.backend.cuda.device_graph.lid_order import by_lid
 from dgraph.backend.cuda.device_graph.row_classes import RowClasses
 from dgraph.backend.row_solver import RowSize, RowSolver
 from dgraph.engine.rounds.context import Context
+from dgraph.engine.rounds.passes import lacking
 from dgraph.result.columns import FieldColumn
 
 SHORT, LONG = 64, 512
@@ -61,67 +62,6 @@ def need(n: int, kept: int, edges: int) -> int:
 def further_bytes(restarts: Restarts, kept: int) -> int:
     """Return the further bytes of walks that restart at these vertices: shares of restarts, and columns of batches."""
     return LINE * (min(len(restarts.vertices), kept) + 1 + kept * ((restarts.count - 1) // LANES))
-
-
-class GpuRankLanes(RowSolver):
-    """Iterations on a GPU that holds the whole graph."""
-
-    @staticmethod
-    def bytes(size: RowSize) -> int:
-        """Return the bytes of :func:`need`, with sums of weights; sixteen columns take the place of the shares."""
-        return need(size.n, size.n, size.arcs) + 16 * size.n
-
-    def solve(self, ctx: Context, restarts: Restarts, alpha: float, tol: float, max_iter: int) -> Ranked:
-        """Rank the vertices for each walk.
-
-        Raises:
-            DataError: weights that no walk can follow, as of pagerank.
-        """
-        device = self.backend.device
-        with ctx.record("prepare"):
-            graph = self.backend.graph_of(ctx.local)
-            bytes_ = self.bytes(RowSize.whole(ctx.local.size, graph.edges)) + further_bytes(restarts, ctx.local.size)
-            if ctx.local.directed and not graph.has_incoming:
-                bytes_ += 12 * graph.edges + TRANSPOSING
-            free = device.free(bytes_)
-        if bytes_ > free:
-            reason = f"sixteen together need {bytes_:,} bytes of GPU memory, and {free:,} are free"
-            ctx.record.choose("sources", "on the host", reason)
-            return RankLanes(self.backend).solve(ctx, restarts, alpha, tol, max_iter)
-        with ctx.record("prepare"):
-            lanes = WholeLanes(ctx, device, graph, alpha)
-        with ctx.record("compute"):
-            return ranked(ctx, lanes, restarts, alpha, tol, max_iter)
-
-
-class SharedRankLanes(RowSolver):
-    """Iterations on several GPUs, each of which keeps the in-edges of a range of vertices."""
-
-    @staticmethod
-    def bytes(size: RowSize) -> int:
-        """Return the bytes of :func:`need` and of the rows: 20 an arc."""
-        return need(size.n, size.masters, size.arcs) + 20 * size.arcs + 16 * size.masters
-
-    def solve(self, ctx: Context, restarts: Restarts, alpha: float, tol: float, max_iter: int) -> Ranked:
-        """Rank the vertices for each walk; collective.
-
-        Raises:
-            DataError: weights that no walk can follow, as of pagerank.
-        """
-        device = self.backend.device
-        with ctx.record("prepare"):
-            device.use()
-            rows = in_rows(ctx, team_of(max(self.backend.host_threads, 1)))
-            kept, edges = len(rows.leaving), len(rows.sources)
-            bytes_ = need(rows.n, kept, edges) + 20 * edges + 16 * kept + further_bytes(restarts, kept)
-            lacks = ctx.total(bytes_ > device.free(bytes_))
-        if lacks:
-            ctx.record.choose("sources", "on the hosts", f"sixteen together do not fit into the memory of {lacks} GPUs")
-            return RankLanes(self.backend).solve(ctx, restarts, alpha, tol, max_iter)
-        with ctx.record("prepare"):
-            lanes = RangeLanes(ctx, device, rows, alpha)
-        with ctx.record("compute"):
-            return ranked(ctx, lanes, restarts, alpha, tol, max_iter)
 
 
 class LaneRows(RowClasses):
@@ -261,3 +201,62 @@ class RangeLanes(GpuLanes):
     def column(self, lane: int) -> np.ndarray:
         """Return the ranks of a lane by this rank's masters; collective."""
         return self.rows.to_masters(self.device.get(self.ranks_of(lane)))
+
+
+class GpuRankLanes(RowSolver):
+    """Iterations on a GPU that holds the whole graph."""
+
+    lanes: type[WholeLanes | RangeLanes] = WholeLanes
+
+    @staticmethod
+    def bytes(size: RowSize) -> int:
+        """Return the bytes of :func:`need`, with sums of weights; sixteen columns take the place of the shares."""
+        return need(size.n, size.n, size.arcs) + 16 * size.n
+
+    def rows(self, ctx: Context) -> tuple[Any, int, int]:
+        """Return what has the in-edges, the number of kept vertices, and the bytes that lanes of it need; collective.
+
+        Raises:
+            DataError: weights that no walk can follow, as of pagerank.
+        """
+        graph, size = self.backend.graph_of(ctx.local), ctx.local.size
+        transposed = 0 if graph.has_incoming or not ctx.local.directed else 12 * graph.edges + TRANSPOSING
+        return graph, size, self.bytes(RowSize.whole(size, graph.edges)) + transposed
+
+    def solve(self, ctx: Context, restarts: Restarts, alpha: float, tol: float, max_iter: int) -> Ranked:
+        """Rank the vertices for each walk, on the host if a GPU lacks memory; collective.
+
+        Raises:
+            DataError: weights that no walk can follow, as of pagerank.
+        """
+        device = self.backend.device
+        with ctx.record("prepare"):
+            device.use()
+            rows, kept, bytes_ = self.rows(ctx)
+            bytes_ += further_bytes(restarts, kept)
+            short = lacking(ctx.comm, bytes_, device.free(bytes_))
+        if short is not None:
+            reason = f"sixteen together need {short[0]:,} bytes of GPU memory, and {short[1]:,} are free"
+            ctx.record.choose("sources", "on the host", reason)
+            return RankLanes(self.backend).solve(ctx, restarts, alpha, tol, max_iter)
+        with ctx.record("prepare"):
+            lanes = self.lanes(ctx, device, rows, alpha)
+        with ctx.record("compute"):
+            return ranked(ctx, lanes, restarts, alpha, tol, max_iter)
+
+
+class SharedRankLanes(GpuRankLanes):
+    """Iterations on several GPUs, each of which keeps the in-edges of a range of vertices."""
+
+    lanes = RangeLanes
+
+    @staticmethod
+    def bytes(size: RowSize) -> int:
+        """Return the bytes of :func:`need` and of the rows: 20 an arc."""
+        return need(size.n, size.masters, size.arcs) + 20 * size.arcs + 16 * size.masters
+
+    def rows(self, ctx: Context) -> tuple[InRows, int, int]:
+        """Return this rank's in-edges, the number of kept vertices, and the bytes that lanes of them need."""
+        rows = in_rows(ctx, team_of(max(self.backend.host_threads, 1)))
+        kept, edges = len(rows.leaving), len(rows.sources)
+        return rows, kept, self.bytes(RowSize(rows.n, edges, rows.n, edges, kept))

@@ -12,7 +12,6 @@ import numpy as np
 
 from dgraph.algorithms.many_sources.gpu import source_rows
 from dgraph.algorithms.many_sources.gpu.level_table import NAME, LevelColumn, LevelTable
-from dgraph.algorithms.many_sources.gpu.reach_text import DIGITS, text
 from dgraph.algorithms.many_sources.gpu.source_rows import SourceSearch
 from dgraph.algorithms.many_sources.reach_programs import ReachByPrograms
 from dgraph.algorithms.many_sources.results import BITS, ENDLESS, LEVELS, ReachedVertices, hops_of
@@ -25,11 +24,19 @@ from dgraph.result.columns import FieldColumn
 MOST_WORDS = 16
 """64-bit words of a vertex, at most: a line of 128 bytes."""
 
+DIGITS = 31
+"""Most binary digits of a distance."""
+
 PLANNED_DIGITS = 8
 """Digits for which there must be memory before a search begins."""
 
 FRONTIER, PAIRS, COUNTS = 2, 6, 7
 """Places of ``counts``."""
+
+
+def text(wide: bool, words: int) -> str:
+    """Return the kernels' text. ``wide``: offsets are 64-bit; ``words``: of a vertex."""
+    return source_rows.text("reach_words", wide, WORDS=words, GROUP=max(8, words), DIGITS=DIGITS)
 
 
 def need(n: int, edges: int, sources: int, words: int, keep: str) -> int:
@@ -109,7 +116,9 @@ class _ReachSearch(SourceSearch):
                 kept[...] = self.rows[0][:, : kept.shape[1]]
         none = np.zeros(0, np.int64)
         if self.keep:
-            table = LevelTable(self.device, self.graph, self.words, self.bits, self.digits, depth)
+            self.kernels.set("bits", self.bits)
+            self.kernels.set("stride", self.bits.shape[1], depth if self.digits else 0)
+            table = LevelTable(self.kernels, self.graph, self.bits, self.digits)
             convert = hops_of if self.keep == LEVELS else reached_of
             columns = (FieldColumn(LevelColumn(table, k), NAME, convert) for k in range(len(self.positions)))
             return ReachedVertices(none, none, pairs, depth, list(columns))

@@ -18,9 +18,6 @@ SHORT, LONG = 32, 4096
 PART = 4096
 """Edges of a longer row that a block reads at a time."""
 
-SIDE = 9
-"""Members of ``struct Side``."""
-
 DENSE = 100
 """A frontier with more than one in this many edges is large: every vertex that misses a source scans its in-edges."""
 

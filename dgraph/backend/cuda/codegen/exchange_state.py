@@ -115,9 +115,9 @@ MOST_FIELDS = ARG_ROLE
 
 def constants() -> str:
     """Return these names and the layout of messages as C++ macros, but words of the exchange's state as structs."""
-    known = {name: value for name, value in globals().items() if name.isupper() and isinstance(value, int)}
-    known = {name: value for name, value in known.items() if not (name.startswith("POST_") or name in ("MOST_SUMS",))}
-    macros = "".join(f"#define {name} {value}\n" for name, value in known.items() if name.lower() not in _PEER_WORDS)
+    ints = {name: value for name, value in globals().items() if name.isupper() and isinstance(value, int)}
+    ints = {name: value for name, value in ints.items() if not (name.startswith("POST_") or name in ("MOST_SUMS",))}
+    macros = "".join(f"#define {name} {value}\n" for name, value in ints.items() if name.lower() not in _PEER_WORDS)
     return wire.macros() + macros + struct("ExchangeState", EXCHANGE_STATE) + struct("PeerState", PEER_STATE)
 
 

@@ -21,7 +21,7 @@ def operators(t: Traced) -> str:
         )
     scope = CudaScope(t)
     fields = list(enumerate((name, TYPES[field.dtype]) for name, field in t.fields.items()))
-    places, widths, members, loads, puts, reads, takes, given = [], [], [], [], [], [], [], []
+    places, widths, members, loads, puts, reads, takes, stores = [], [], [], [], [], [], [], []
     for i, (name, kind) in fields:
         asked = f"if (fields >> {i} & 1)"
         places.append(f"{asked} c.at[{i}] = at, at += padded(stride * (i64)sizeof({kind}));")
@@ -33,7 +33,7 @@ def operators(t: Traced) -> str:
         takes.append(f"{asked} env.f_{name}[v] = r.f{i};")
         if name in t.proposes:
             proposal = to_stored(scope, name, f"p.p{t.proposes.index(name)}")
-            given.append(f"{asked} (({kind}*)c.at[{i}])[row] = {proposal};")
+            stores.append(f"{asked} (({kind}*)c.at[{i}])[row] = {proposal};")
     number = {name: (i, kind) for i, (name, kind) in fields}
     proposed = ", ".join(
         f"({WIDE['int' if kind not in ('float', 'double') else 'f32' if kind == 'float' else 'f64']})"
@@ -54,7 +54,7 @@ def operators(t: Traced) -> str:
             _function("Row row_of(i64 fields, u32 v)", ["Row r;", *loads, "return r;"]),
             _function("void put_row(const Columns& c, i64 fields, i64 row, const Row& r)", puts),
             _function("Row row_in(const Columns& c, i64 fields, i64 row)", ["Row r;", *reads, "return r;"]),
-            _function("void put_proposal(const Columns& c, i64 fields, i64 row, const Proposal& p)", given),
+            _function("void put_proposal(const Columns& c, i64 fields, i64 row, const Proposal& p)", stores),
             _function("void take_row(i64 fields, u32 v, const Row& r)", takes),
             _function("Proposal proposal_in(const Columns& c, i64 row)", [f"return {{{proposed}}};"]),
         ]

@@ -113,13 +113,13 @@ def _value(s: CudaScope, x: Expr | None) -> list[str]:
     return [*body.lines, f"return {text};"]
 
 
-def _parts(s: CudaScope, body: Body, out: dict[str, Expr]) -> list[str]:
+def _parts(s: CudaScope, body: Body, proposals: dict[str, Expr]) -> list[str]:
     """Return statements that fill ``r.sums`` and ``r.floats``."""
     lines = []
     for member, kind, names in (("sums", "int", s.traced.integer_sums), ("floats", "f64", s.traced.float_sums)):
         for i, name in enumerate(names):
-            value = body.cast(out[name], kind, name) if name in out else "0"
-            value = f"{value} ^ {_mask(s, name)}" if name in out and name in s.traced.minima else value
+            value = body.cast(proposals[name], kind, name) if name in proposals else "0"
+            value = f"{value} ^ {_mask(s, name)}" if name in proposals and name in s.traced.minima else value
             lines.append(f"r.{member}.s[{i}] = {value};")
     return lines
 

@@ -74,24 +74,24 @@ class Downloads:
         if not self.slots:
             memory = self.raw.pinned(SLOTS * PIECE)
             self.slots = [Slot(memory[k * PIECE : (k + 1) * PIECE], self.raw.event()) for k in range(SLOTS)]
-        out, filled, last = np.empty(0), 0, None
+        values, filled, last = np.empty(0), 0, None
         with ThreadPoolExecutor(self.threads) as pool:
             for number, piece in enumerate(pieces):
                 if last is None:
-                    out = np.empty(size, convert(np.empty(0, piece.dtype)).dtype)
+                    values = np.empty(size, convert(np.empty(0, piece.dtype)).dtype)
                 slot = self.slots[number % SLOTS]
                 slot.finish()
                 self.raw.copy(slot.address, self.address(piece), piece.nbytes)
                 self.raw.record(slot.event)
                 if last is not None:
                     self._land(pool, convert, *last)
-                last = slot, out[filled : filled + len(piece)], piece
+                last = slot, values[filled : filled + len(piece)], piece
                 filled += len(piece)
             if last is not None:
                 self._land(pool, convert, *last)
             for slot in self.slots:
                 slot.finish()
-        return out
+        return values
 
     def _land(self, pool: Any, convert: Callable[[np.ndarray], np.ndarray], slot: Slot, to: np.ndarray, piece: Any):
         """Wait until ``piece`` is in its slot, and let all threads convert it; the array may be freed then."""

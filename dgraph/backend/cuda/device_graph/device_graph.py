@@ -229,9 +229,9 @@ class DeviceGraph(RowClasses, IdPlaces):
         """In-edges (CSC); the out-edges where every arc has its reverse."""
         return self._turned(self.out) if self.local.directed else self.out
 
-    def _turned(self, out: DeviceCsr) -> DeviceCsr:
+    def _turned(self, rows: DeviceCsr) -> DeviceCsr:
         """Transpose rows, piece by piece; sources of a target keep their order."""
-        return DeviceCsr(*self.turn(self.device, out.offsets, out.neighbours, out.weights, self.local.size, SOME))
+        return DeviceCsr(*self.turn(self.device, rows.offsets, rows.neighbours, rows.weights, self.local.size, SOME))
 
     def _taken(self, targets, free) -> tuple[Any, Any]:
         """Return the stable order of some targets, and the place that each takes from those that are ``free``."""

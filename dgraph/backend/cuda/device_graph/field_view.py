@@ -86,8 +86,8 @@ class FieldView:
         return self.device.get(self.values[: self.stop])[self.device.get(self.place[self.first : self.stop])]
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
-        out = self.device.get(self.values_at(slice(None)))
-        return out if dtype is None else out.astype(dtype, copy=False)
+        values = self.device.get(self.values_at(slice(None)))
+        return values if dtype is None else values.astype(dtype, copy=False)
 
     def _positions(self, index):
         """Return the index of these lids in ``values``."""

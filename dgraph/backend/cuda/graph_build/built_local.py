@@ -67,9 +67,9 @@ class BuiltRows(Csr):
         starts = self.device.get(self.built.offsets).astype(np.int64)
         if self.place is None:
             return starts
-        out = np.zeros_like(starts)
-        np.cumsum(np.diff(starts)[self.device.get(self.place)], out=out[1:])
-        return out
+        offsets = np.zeros_like(starts)
+        np.cumsum(np.diff(starts)[self.device.get(self.place)], out=offsets[1:])
+        return offsets
 
     @property
     def neighbours(self) -> np.ndarray:
@@ -99,14 +99,14 @@ class BuiltRows(Csr):
         values = self.device.get(column)
         if self.place is None:
             return values
-        out, offsets = np.empty_like(values), self.offsets
+        ordered, offsets = np.empty_like(values), self.offsets
         starts = self.device.get(self.built.offsets).astype(np.int64)[:-1][self.device.get(self.place)]
         for low in range(0, starts.size, SOME):
             ends = offsets[low : low + SOME + 1]
             e = np.arange(ends[0], ends[-1])
             e += np.repeat(starts[low : low + SOME] - ends[:-1], np.diff(ends))
-            out[ends[0] : ends[-1]] = values[e]
-        return out
+            ordered[ends[0] : ends[-1]] = values[e]
+        return ordered
 
     def rows_by_gid(self, gids: np.ndarray | None, masters: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Return offsets, targets and weights of the masters' rows, by gid; no copy is kept here.

@@ -97,7 +97,7 @@ class GpuWorkArrays:
             )
         xp = device.xp
         self._fields = {name: arrays.pop(f"f_{name}") for name in t.fields}
-        ordered = sorted(arrays.items(), key=lambda item: item[0] in WRITTEN_FIRST)
+        ordered = sorted(arrays.items(), key=lambda entry: entry[0] in WRITTEN_FIRST)
         sizes = [-(-count * np.dtype(dtype).itemsize // ALIGNED) * ALIGNED for _, (count, dtype) in ordered]
         first = ALIGNED  # the first bytes stand for all arrays without elements
         memory = xp.empty(first + sum(sizes), np.uint8)

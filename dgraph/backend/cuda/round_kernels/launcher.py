@@ -281,13 +281,13 @@ class Launcher:
 
     def _environment(self) -> dict[str, int | float]:
         graph, local, arrays, address = self.graph, self.graph.local, self.arrays, self.device.address
-        out = graph.out
+        outward = graph.out
         pulls = arrays.pulls and not arrays.tiled
-        back = graph.incoming if pulls else out
+        back = graph.incoming if pulls else outward
         environment: dict[str, int | float] = {
             "n": local.n, "m": local.m, "arcs": local.arcs, "masters": local.masters, "rows": local.size,
             "pulled": graph.rows_pulled if pulls else 0, "leaving": graph.masters_with_edges if arrays.pulls else 0,
-            "out_offsets": address(out.offsets), "out_neighbours": address(out.neighbours),
+            "out_offsets": address(outward.offsets), "out_neighbours": address(outward.neighbours),
             "in_offsets": address(back.offsets), "in_neighbours": address(back.neighbours),
             "out_edges": graph.edges, "in_edges": graph.edges,
             "original": address(graph.original), "degree": address(graph.degree),
@@ -299,7 +299,7 @@ class Launcher:
             "ends_on_empty": ends_on_empty_frontier(self.traced) and not self.sources.kcore_peel,
         }  # fmt: skip
         if self.traced.weighted:
-            environment |= {"out_weights": address(out.weights), "in_weights": address(back.weights)}
+            environment |= {"out_weights": address(outward.weights), "in_weights": address(back.weights)}
         if uses_row_heads(self.traced, arrays.pulls) and graph.incoming_heads is not None:
             environment |= {"in_heads": address(graph.incoming_heads), "in_multiple": address(graph.incoming_many)}
         if arrays.heads_by_id:

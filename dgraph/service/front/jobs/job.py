@@ -55,8 +55,8 @@ def checked(algorithm: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     if definition.needs_source:
         source = settings.get("source")
         if isinstance(source, bool) or not isinstance(source, (int, str)):
-            got = "no source" if source is None else f"the source {str(source)[:80]!r}"
-            raise Problem(422, f"{algorithm} got {got}, but it starts from one vertex; give its id", "UsageError")
+            named = "no source" if source is None else f"the source {str(source)[:80]!r}"
+            raise Problem(422, f"{algorithm} got {named}, but it starts from one vertex; give its id", "UsageError")
     return settings
 
 
@@ -182,10 +182,10 @@ class Job:
         more |= {"owner": self.owner.name, "result": None if self.result is None else self.result.job}
         return self.id, self.state, self.graph, _encode({**self.record(), "_": more})
 
-    def event(self, kind: str, data: dict[str, Any]) -> None:
+    def event(self, kind: str, fields: dict[str, Any]) -> None:
         """Add an event, and wake its listeners."""
         self.event_count += 1
-        self.events.append((self.event_count, kind, data))
+        self.events.append((self.event_count, kind, fields))
         for listener in self.listeners:
             listener.set()
 

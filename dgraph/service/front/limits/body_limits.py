@@ -26,9 +26,9 @@ PIECE = 1 << 20
 """Bytes that are decompressed at a time."""
 
 
-def too_large(got: str, limit: int) -> Problem:
+def too_large(size: str, limit: int) -> Problem:
     """Return the problem of a body above its limit."""
-    detail = f"got a body of {got}, but the limit is {limit:,} bytes; send less, or read a file of the data root"
+    detail = f"got a body of {size}, but the limit is {limit:,} bytes; send less, or read a file of the data root"
     return Problem(413, detail, limit=limit)
 
 

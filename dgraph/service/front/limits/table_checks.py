@@ -120,6 +120,6 @@ def _compressed(message: bytes) -> bool:
         return False
     batch = header + u32(header)
     if message[header_type] == 2:
-        data = slot(batch, 1)
-        batch = data + u32(data)
+        records = slot(batch, 1)
+        batch = records + u32(records)
     return bool(slot(batch, 3))

@@ -12,9 +12,9 @@ BEAT_S = 15.0
 """Seconds after which a comment is sent, so that proxies keep the connection."""
 
 
-def event_text(number: int, kind: str, data: dict) -> str:
+def event_text(number: int, kind: str, fields: dict) -> str:
     """Return an event as the protocol writes it."""
-    return f"id: {number}\nevent: {kind}\ndata: {json.dumps(data, separators=(',', ':'), default=str)}\n\n"
+    return f"id: {number}\nevent: {kind}\ndata: {json.dumps(fields, separators=(',', ':'), default=str)}\n\n"
 
 
 async def events_of(job: Job, after: int, ending: asyncio.Event) -> AsyncIterator[str]:
@@ -25,10 +25,10 @@ async def events_of(job: Job, after: int, ending: asyncio.Event) -> AsyncIterato
         yield "retry: 1000\n\n"
         while True:
             news.clear()
-            for number, kind, data in list(job.events):
+            for number, kind, fields in list(job.events):
                 if number > after:
                     after = number
-                    yield event_text(number, kind, data)
+                    yield event_text(number, kind, fields)
             if (job.state in ENDED and after >= job.event_count) or ending.is_set():
                 return
             try:
