@@ -70,9 +70,7 @@ class Reach(HopSearch):
         self.levels = self.kept.levels
         if self.replica is not None:  # those of a pass go to the owners of vertices
             self.levels = KeptSources(masters, BATCH * threads, self.keep).levels
-        together = self.replica is None and self.ctx.comm.size > 1
-        self.counts, self.depths = np.zeros((2, threads), np.int64)
-        self.chosen = np.zeros((threads, masters if together else 0), np.uint8)
+        self.depths = np.zeros(threads, np.int64)
 
     def search_batches(self, number: int) -> None:
         """Search from a batch on each thread."""
@@ -80,15 +78,12 @@ class Reach(HopSearch):
         if self.replica is not None:
             self.levels[:] = -1
             batches = self.part(number), 0
-        self.team.run(
-            one_pass, self.passes.threads, *batches, self.limit, *self.graph, self.levels, self.counts, self.chosen,
-            self.depths,
-        )  # fmt: skip
+        self.team.run(one_pass, self.passes.threads, *batches, self.limit, *self.graph, self.levels, self.depths)
 
     def search_together(self, number: int) -> None:
         """Search from a batch on each thread; newly reached bits go to ghosts after each round."""
-        rows, comm, threads, counts, chosen = self.rows, self.ctx.comm, self.passes.threads, self.counts, self.chosen
-        chosen[:] = 0
+        rows, comm, threads = self.rows, self.ctx.comm, self.passes.threads
+        counts, chosen = np.zeros(threads, np.int64), np.zeros((threads, rows.masters), np.uint8)
         seen, front, frontier, whole = (self.arrays[name] for name in ("seen", "front", "frontier", "whole"))
         self.team.run(begin_batch, threads, self.numbers, number, counts, seen, front, frontier, whole, self.levels)
         for t in range(threads):

@@ -25,40 +25,39 @@ PIECE = 16
 """In-edges between two tests for missing bits."""
 
 
-def begin_batch(t, threads, sources, turn, counts, seens, fronts, frontiers, wholes, levels):
-    """Put the sources of batch ``turn · threads + t`` (distinct slots; -1: of another rank) on level 0."""
-    seen, front, frontier, whole = seens[t], fronts[t], frontiers[t], wholes[t]
-    place, size = (turn * threads + t) * BATCH, 0
+@njit(**INNER)
+def begin(sources, seen, front, frontier, whole, levels, place):
+    """Put the sources (slots; -1: of another rank) on level 0; return the size of the frontier."""
     seen[:] = 0
     front[:] = 0
     whole[:] = 0
-    for i in range(min(BATCH, len(sources) - place)):
+    count = 0
+    for i in range(len(sources)):
         bit = np.uint64(1) << np.uint64(i & 63)
         whole[i >> 6] |= bit
-        if sources[place + i] >= 0:
-            v = np.uint32(sources[place + i])
-            seen[v, i >> 6] = front[v, i >> 6] = bit
-            frontier[size] = v
-            size += 1
+        if sources[i] >= 0:
+            v = np.uint32(sources[i])
+            fresh = True
+            for w in range(WORDS):
+                fresh &= front[v, w] == 0
+            if fresh:
+                frontier[count] = v
+                count += 1
+            seen[v, i >> 6] |= bit
+            front[v, i >> 6] |= bit
             if levels.shape[1]:
                 levels[v, place + i] = 0
-    counts[t] = size
+    return count
 
 
-def one_level(
-    t, threads, turn, depth, rows, neighbours, pushed_offsets, pushed, seens, fronts, freshes, wholes, marks,
-    frontiers, reached_lists, fars, reacheds, levels, counts, chosen,
-):  # fmt: skip
-    """Run one round of each batch: the masters that it reached are the frontier, which has no ghosts yet.
-
-    ``chosen`` (threads, masters) marks them, if it has columns.
-    """
-    seen, front, fresh, whole = seens[t], fronts[t], freshes[t], wholes[t]
-    frontier, hits, place, size = frontiers[t], reached_lists[t], (turn * threads + t) * BATCH, 0
-    many = candidates(frontier, counts[t], pushed_offsets, pushed, len(pushed) // DENSE, marks[t], hits)
+@njit(**INNER)
+def level(frontier, count, rows, neighbours, pushed_offsets, pushed, masters, seen, front, fresh, whole, marked, hits):
+    """Write newly reached bits to ``fresh`` and the masters that have some to ``hits``; return their number."""
+    many = candidates(frontier, count, pushed_offsets, pushed, len(pushed) // DENSE, marked, hits)
     dense = many < 0
     if dense:
-        many = len(rows) - 1
+        many = masters
+    size = 0
     for i in range(many):
         v = np.uint32(i) if dense else hits[i]
         e, last, missing = rows[v], rows[v + 1], np.uint64(0)
@@ -78,13 +77,17 @@ def one_level(
         if new != 0:
             hits[size] = v
             size += 1
-    for i in range(counts[t]):
+    return size
+
+
+@njit(**INNER)
+def advance(frontier, count, hits, many, depth, seen, front, fresh, far, reached, levels, place):
+    """Make the found masters the frontier, and count their new bits; return the size of the frontier."""
+    for i in range(count):
         u = frontier[i]
         for w in range(WORDS):
             front[u, w] = 0
-    if chosen.shape[1]:
-        chosen[t, :] = 0
-    for i in range(size):
+    for i in range(many):
         v = hits[i]
         bits = 0
         for w in range(WORDS):
@@ -92,35 +95,28 @@ def one_level(
             seen[v, w] |= fresh[v, w]
             bits += bit_count(fresh[v, w])
         frontier[i] = v
-        fars[t, v] += depth * bits
-        reacheds[t, v] += bits
+        far[v] += depth * bits
+        reached[v] += bits
         if levels.shape[1]:
             for w in range(WORDS):
                 word = fresh[v, w]
                 while word != 0:
                     levels[v, place + 64 * w + trailing_zeros(word)] = depth
                     word &= word - np.uint64(1)
-        if chosen.shape[1]:
-            chosen[t, v] = 1
-    counts[t] = size
-
-
-begun, reached_level = (njit(**INNER)(function) for function in (begin_batch, one_level))
-"""Rounds of :func:`one_pass`; those of ranks that search together follow."""
-begin_batch, one_level = (njit(**OPTIONS)(function) for function in (begin_batch, one_level))
+    return many
 
 
 def array_pass(
     sources, turn, limit, rows, neighbours, pushed_offsets, pushed, seens, fronts, freshes, wholes, marks,
-    frontiers, reached_lists, fars, reacheds, levels, counts, chosen, deepest,
+    frontiers, founds, fars, reacheds, levels, deepest,
 ):  # fmt: skip
     """Search from the batches of ``turn``: in a round all rows are ORed."""
     entered = np.flatnonzero(np.diff(rows))
     far, reached, depths = np.zeros_like(fars), np.zeros_like(reacheds), np.zeros_like(deepest)
     for t in range(len(seens)):
         seen, front, place = seens[t], fronts[t], (turn * len(seens) + t) * BATCH
-        plain(begin_batch)(t, len(seens), sources, turn, counts, seens, fronts, frontiers, wholes, levels)
-        count = counts[t]
+        begun = sources[place : place + BATCH]
+        count = plain(begin)(begun, seen, front, frontiers[t], wholes[t], levels, place)
         depth = 0
         while count and len(entered) and depth < limit:
             depth += 1
@@ -149,16 +145,46 @@ def array_pass(
 @njit(**OPTIONS)
 def one_pass(
     t, threads, sources, turn, limit, rows, neighbours, pushed_offsets, pushed, seens, fronts, freshes, wholes, marks,
-    frontiers, reached_lists, fars, reacheds, levels, counts, chosen, deepest,
+    frontiers, founds, fars, reacheds, levels, deepest,
 ):  # fmt: skip
-    """Search from batch ``turn · threads + t``; ``chosen`` has no columns."""
-    begun(t, threads, sources, turn, counts, seens, fronts, frontiers, wholes, levels)
+    """Search from batch ``turn · threads + t``."""
+    seen, front, fresh, whole, marked = seens[t], fronts[t], freshes[t], wholes[t], marks[t]
+    frontier, hits, far, reached = frontiers[t], founds[t], fars[t], reacheds[t]
+    masters, place = len(rows) - 1, (turn * threads + t) * BATCH
+    count = begin(sources[place : place + BATCH], seen, front, frontier, whole, levels, place)
     depth = 0
-    while counts[t] and depth < limit:
+    while count and depth < limit:
         depth += 1
-        reached_level(
-            t, threads, turn, depth, rows, neighbours, pushed_offsets, pushed, seens, fronts, freshes, wholes, marks,
-            frontiers, reached_lists, fars, reacheds, levels, counts, chosen,
+        many = level(
+            frontier, count, rows, neighbours, pushed_offsets, pushed, masters, seen, front, fresh, whole, marked, hits
         )  # fmt: skip
-        if counts[t]:
+        count = advance(frontier, count, hits, many, depth, seen, front, fresh, far, reached, levels, place)
+        if count:
             deepest[t] = max(deepest[t], depth)
+
+
+@njit(**OPTIONS)
+def begin_batch(t, threads, sources, turn, counts, seens, fronts, frontiers, wholes, levels):
+    """Begin batch ``turn · threads + t``."""
+    place = (turn * threads + t) * BATCH
+    counts[t] = begin(sources[place : place + BATCH], seens[t], fronts[t], frontiers[t], wholes[t], levels, place)
+
+
+@njit(**OPTIONS)
+def one_level(
+    t, threads, turn, depth, rows, neighbours, pushed_offsets, pushed, seens, fronts, freshes, wholes, marks,
+    frontiers, founds, fars, reacheds, levels, counts, chosen,
+):  # fmt: skip
+    """Run one round of each batch; ``chosen`` marks the masters that it reached, the frontier has no ghosts yet."""
+    place = (turn * threads + t) * BATCH
+    many = level(
+        frontiers[t], counts[t], rows, neighbours, pushed_offsets, pushed, len(rows) - 1, seens[t], fronts[t],
+        freshes[t], wholes[t], marks[t], founds[t],
+    )  # fmt: skip
+    counts[t] = advance(
+        frontiers[t], counts[t], founds[t], many, depth, seens[t], fronts[t], freshes[t], fars[t], reacheds[t], levels,
+        place,
+    )  # fmt: skip
+    chosen[t, :] = 0
+    for i in range(many):
+        chosen[t, founds[t, i]] = 1
