@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dgraph.algorithms.many_sources.betweenness.paths_arrays import FEW, first_search
+from dgraph.algorithms.many_sources.betweenness.paths_arrays import FEW, first_search, first_sums
 from dgraph.algorithms.many_sources.betweenness.paths_kernel import (
     BUFFER,
     CELLS,
@@ -14,15 +14,13 @@ from dgraph.algorithms.many_sources.betweenness.paths_kernel import (
     forward_round,
     scale_round,
     search_batch,
+    sum_lanes,
 )
 from dgraph.algorithms.many_sources.lane_search import HopSearch
 from dgraph.algorithms.many_sources.lanes import LANES
 from dgraph.algorithms.many_sources.results import Summed, add_parts, paths_differ
 from dgraph.backend.row_solver import RowSize
 from dgraph.engine.rounds.context import Context
-
-PIECE = 1 << 15
-"""Vertices whose lanes a thread adds at a time, in its core's cache."""
 
 
 class Dependencies(HopSearch):
@@ -68,7 +66,7 @@ class Dependencies(HopSearch):
         self.parts, self.reached = np.zeros((groups, masters)), np.zeros(len(self.sources), np.int64)
         self.sums, self.depth = np.zeros(self.ctx.local.masters), 0
         few = len(self.sources) * len(self.rows.into[1]) <= FEW
-        self.kernel = first_search if few else search_batch
+        self.kernels = (first_search, first_sums) if few else (search_batch, sum_lanes)
         self.degree = float(np.diff(self.rows.into[0]).max(initial=0))
 
     def _groups(self, sources: np.ndarray) -> tuple[int, int]:
@@ -83,7 +81,7 @@ class Dependencies(HopSearch):
         depths = np.zeros(self.passes.threads, np.int64)
         rows = (*self.rows.into, *self.rows.out, *self.rows.pushed)
         self.team.run(
-            self.kernel, threads, groups, sources, self.degree, *rows, self.gates, self.cells, np.ones(groups),
+            self.kernels[0], threads, groups, sources, self.degree, *rows, self.gates, self.cells, np.ones(groups),
             self.now, self.seen, self.paths, self.share, self.row, self.marks, *self.buffers, *self.log, self.levels,
             self.factors, self.most, depths,
         )  # fmt: skip
@@ -141,16 +139,14 @@ class Dependencies(HopSearch):
 
     def add(self, number: int) -> None:
         """Add the dependencies of each batch in order."""
+        reached = self.reached[self.passes.part(number)]
         sources = self.part(number)
         threads, groups = self._groups(sources)
-        own = np.flatnonzero(sources >= 0)
-        (batch, lane), v = np.divmod(own, LANES), sources[own]
-        self.paths[batch, v, lane] = 0.0  # a source has no dependency on itself
-        self.seen[batch, v] &= ~(1 << lane).astype(np.uint8)
-        self.parts[groups:], counts = 0.0, np.zeros((threads, LANES), np.int64)
-        self.team.run(sum_lanes, threads, groups, self.seen, self.paths, self.endpoints, self.parts, counts)
-        reached = counts.reshape(groups, -1, LANES).sum(axis=1).reshape(-1)
-        self.reached[self.passes.part(number)] += reached[: len(sources)]
+        self.parts[groups:] = 0.0
+        self.team.run(
+            self.kernels[1], threads, groups, sources, self.gates, self.seen, self.paths, self.row, self.endpoints,
+            self.parts, reached,
+        )  # fmt: skip
         if groups == 1 and self.replica is None and len(self.sources) <= LANES:  # the only batch
             self.sums = self.parts[0]
         else:
@@ -162,22 +158,3 @@ class Dependencies(HopSearch):
         if self.endpoints:
             np.add.at(self.sums, self.lids[own], reached[own].astype(np.float64))
         return Summed(self.sums, self.deepest(self.depth))
-
-
-def sum_lanes(t: int, threads: int, groups: int, seen, paths, endpoints: bool, parts, reached) -> None:
-    """Sum the dependencies of each group's batch over its lanes, in their order, into its row of ``parts``.
-
-    With ``endpoints``, a path counts for its end, and ``reached`` (threads, LANES) gets the vertices of each lane.
-    """
-    (group, member), mates = divmod(t, threads // groups), threads // groups
-    first, stop = (parts.shape[1] * end // mates for end in (member, member + 1))
-    for place in range(first, stop, PIECE):
-        rows = slice(place, min(place + PIECE, stop))
-        total = parts[group, rows]
-        total[:] = 0.0
-        for lane in paths[group, rows].T:
-            total += lane
-        for k in range(LANES * endpoints):
-            ends = seen[group, rows] >> k & 1
-            total += ends
-            reached[t, k] += np.count_nonzero(ends)

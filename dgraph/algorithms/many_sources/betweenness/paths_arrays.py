@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from dgraph._support.compiled import plain
-from dgraph.algorithms.many_sources.betweenness.paths_kernel import LARGE, begin, scale_level, search_batch
+from dgraph.algorithms.many_sources.betweenness.paths_kernel import LARGE, begin, scale_level, search_batch, sum_lanes
 from dgraph.algorithms.many_sources.lanes import LANES
 from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.graph.rows import edges_of
@@ -92,5 +92,29 @@ def _bits(lanes: np.ndarray, width: int) -> np.ndarray:
     return np.unpackbits(lanes[:, None], axis=1, count=width, bitorder="little").view(bool)
 
 
+def _summed(groups, sources, gates, seens, pathses, sumses, endpoints, parts, reached) -> Iterator[None]:
+    """Sum the dependencies of each group's batch over its lanes."""
+    yield
+    for group in range(groups):
+        seen, paths, place = seens[group], pathses[group], group * LANES
+        many = max(min(LANES, len(sources) - place), 0)
+        for k in range(many):
+            if sources[place + k] >= 0:
+                v = sources[place + k]
+                paths[v, k], seen[v] = 0.0, seen[v] & ~np.uint8(1 << k)
+        total = np.zeros(len(seen))
+        for lane in paths[: len(seen)].T:
+            total += lane
+        if endpoints:
+            ends = _bits(seen, many) if many else np.zeros((len(seen), 0))
+            for lane in ends.T:
+                total += lane
+            reached[place : place + many] += ends.sum(axis=0, dtype=np.int64)
+        parts[group] = np.where(seen, total, 0.0)
+
+
 first_search = plain_first(search_batch, rounds=_searched, patience=PATIENCE)
 """``search_batch``, or its array rounds until compilation pays."""
+
+first_sums = plain_first(sum_lanes, rounds=_summed, patience=PATIENCE)
+"""The same of ``sum_lanes``."""

@@ -48,15 +48,20 @@ between a prefetch and its use."""
 
 @njit(**INNER)
 def begin(sources, now, seen, paths, log, lanes):
-    """Put distinct sources (slots; -1: of another rank) on level 0 of cleared arrays; return the length of the log."""
+    """Put the sources (slots; -1: of another rank) on level 0 of cleared arrays; return the length of the log."""
     count = 0
     for k in range(len(sources)):
         if sources[k] >= 0:
             v = np.uint32(sources[k])
-            seen[v] = now[v] = lanes[count] = 1 << k
+            seen[v] |= 1 << k
+            now[v] |= 1 << k
             paths[v, k] = 1.0
-            log[count] = v
-            count += 1
+    for k in range(len(sources)):
+        if sources[k] >= 0:
+            v = np.uint32(sources[k])
+            if now[v] & ((1 << k) - 1) == 0:
+                log[count], lanes[count] = v, now[v]
+                count += 1
     return count
 
 
@@ -91,6 +96,13 @@ def fold_row(neighbours, first, last, now, wanted, values, sums):
         hit |= inside
     sums[0, 0] = total
     return hit
+
+
+@njit(**INNER)
+def copy(buffer, count, entries, place):
+    """Copy the first entries of a thread's buffer to ``place`` of a list."""
+    for i in range(count):
+        entries[place + i] = buffer[i]
 
 
 @njit(**INLINE)
@@ -128,8 +140,8 @@ def count_paths(
             listed[k], listed_lanes[k] = v, hit
             k += 1
     place = tail + fetch_add(cells, base + LOGGED, k)
-    for i in range(k):
-        log[place + i], lanes[place + i] = listed[i], listed_lanes[i]
+    copy(listed, k, log, place)
+    copy(listed_lanes, k, lanes, place)
     return edges
 
 
@@ -231,8 +243,7 @@ def clear_slot(cells, base):
 
 @njit(**INNER)
 def largest(first, last, paths, log, lanes, most):
-    """Set ``most`` (lanes,) to the largest number of paths of logged vertices."""
-    most[:] = 0.0
+    """Raise ``most`` (lanes,) to the largest number of paths of logged vertices."""
     for i in range(first, last):
         v = log[i]
         for k in range(paths.shape[1]):
@@ -261,6 +272,7 @@ def scale(first, last, paths, log, lanes, most, factors):
 @njit(**INNER)
 def scale_level(first, last, paths, log, lanes, most, factors):
     """Scale a level by its own largest numbers of paths; return a bound of them, or -1.0 if one becomes too small."""
+    most[:] = 0.0
     largest(first, last, paths, log, lanes, most)
     if not scale(first, last, paths, log, lanes, most, factors):
         return -1.0
@@ -345,11 +357,42 @@ def search_batch(
 
 
 @njit(**OPTIONS)
+def sum_lanes(t, threads, groups, sources, gates, seens, pathses, sumses, endpoints, parts, reached):
+    """Sum the dependencies of each group's batch over its lanes into its row of ``parts``."""
+    mates = threads // groups
+    group, member = t // mates, t % mates
+    place, mine, paths, seen, counts = group * LANES, parts[group], pathses[group], seens[group], sumses[t]
+    many = max(min(LANES, len(sources) - place), 0)
+    if member == 0:
+        for k in range(many):
+            if sources[place + k] >= 0:
+                v = np.uint32(sources[place + k])
+                paths[v, k], seen[v] = 0.0, seen[v] & ~np.uint8(1 << k)
+    barrier(gates[group], mates)
+    counts[:] = 0.0
+    for v in range(len(mine) * member // mates, len(mine) * (member + 1) // mates):
+        lanes, total = seen[v], 0.0
+        if lanes:
+            for k in range(paths.shape[1]):
+                total += paths[v, k]
+            if endpoints:
+                for k in range(many):
+                    one = (lanes >> k) & 1
+                    total += one
+                    counts[0, k] += one
+        mine[v] = total
+    if endpoints:
+        for k in range(many):
+            fetch_add(reached, place + k, np.int64(counts[0, k]))
+
+
+@njit(**OPTIONS)
 def begin_batch(t, threads, sources, nows, seens, pathses, markses, logs, laneses, levelses):
     """Begin batch ``t``: the log has this rank's sources."""
+    place = t * LANES
     clear_all(0, 1, nows[t], seens[t], pathses[t], markses[t])
     levelses[t, 0] = 0
-    levelses[t, 1] = begin(sources[t * LANES : (t + 1) * LANES], nows[t, 0], seens[t], pathses[t], logs[t], laneses[t])
+    levelses[t, 1] = begin(sources[place : place + LANES], nows[t, 0], seens[t], pathses[t], logs[t], laneses[t])
 
 
 @njit(**OPTIONS)
@@ -358,8 +401,9 @@ def forward_round(
     markses, buffers, buffer_laneses, logs, laneses, levelses, frontiers, counts, mosts,
 ):  # fmt: skip
     """Run the forward round that finds level ``depth`` of each batch, from frontiers with ghosts."""
+    place = t * LANES
     levels, log, lanes, now, cells, frontier = levelses[t], logs[t], laneses[t], nows[t, 0], cellses[t], frontiers[t]
-    full = np.uint8((1 << max(min(LANES, len(sources) - t * LANES), 0)) - 1)
+    full = np.uint8((1 << max(min(LANES, len(sources) - place), 0)) - 1)
     edges, tail = 0, levels[depth]
     for i in range(counts[t]):
         edges += pushed_offsets[frontier[i] + 1] - pushed_offsets[frontier[i]]
@@ -373,13 +417,15 @@ def forward_round(
     levels[depth + 1] = tail + cells[LOGGED]
     clear(0, 1, 0, counts[t], now, frontier)
     put(tail, levels[depth + 1], now, log, lanes)
+    mosts[t] = 0.0
     largest(tail, levels[depth + 1], pathses[t], log, lanes, mosts[t])
 
 
 @njit(**OPTIONS)
 def scale_round(t, threads, depth, pathses, logs, laneses, levelses, factorses, mosts, kept):
     """Scale level ``depth`` of each batch by the largest numbers of paths on all ranks."""
-    first, last = levelses[t, depth], levelses[t, depth + 1]
+    levels = levelses[t]
+    first, last = levels[depth], levels[depth + 1]
     kept[t] &= scale(first, last, pathses[t], logs[t], laneses[t], mosts[t], factorses[t, depth])
 
 
