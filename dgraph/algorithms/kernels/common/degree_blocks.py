@@ -72,7 +72,7 @@ def degree_blocks(offsets: np.ndarray, targets: np.ndarray, team: Team, threads:
     rows = np.empty(len(targets), np.uint32)
     _fill_rows(offsets, targets, order, place, starts[:-1].copy(), rows)
     begin = np.ones(len(rows), bool)
-    np.not_equal(rows[1:] >> SHIFT, rows[:-1] >> SHIFT, out=begin[1:])
+    begin[1:] = rows[1:] >> SHIFT != rows[:-1] >> SHIFT
     begin[starts[:-1][starts[:-1] < starts[1:]]] = True
     begins = np.append(np.flatnonzero(begin), len(rows))
     firsts, blocks, dense = np.searchsorted(begins, starts), rows[begins[:-1]] >> SHIFT, np.diff(begins) >= DENSE
