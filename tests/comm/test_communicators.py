@@ -12,7 +12,7 @@ from dgraph.comm import communicator, world
 from dgraph.errors import UsageError
 
 FIRST = 8192
-"""Bytes of the first step of ``allgatherv``; an import of ``dgraph.comm.mpi`` would load MPI into sessions without it."""
+"""Bytes of the first step of ``allgatherv``; importing ``dgraph.comm.mpi`` would load MPI into sessions without it."""
 
 MANY = 2_500 if world().size <= 2 else 250
 """More communicators than MPICH supports per rank, so that a leak fails; two ranks suffice to show it."""
