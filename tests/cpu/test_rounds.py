@@ -238,7 +238,7 @@ def test_a_rank_that_lost_another_does_not_wait_for_an_agreement():
         raise PeerLost("rank 0 waited for a message from rank 1")
 
     run = HostDriven.__new__(HostDriven)
-    run.machine, run.comm, run.error, run.checkpoints = Waiting(), Deaf(), None, None
+    run.machine, run.comm, run.error, run.checkpoints, run.beside = Waiting(), Deaf(), None, None, 0
     run.progress = Progress()
     run._attempt(lost)
     with pytest.raises(PeerLost, match="waited for a message from rank 1"):
