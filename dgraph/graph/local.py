@@ -56,6 +56,11 @@ class Csr:
         """Layouts of these rows that solvers keep for later calls, by the solver's name."""
         return {}
 
+    @cached_property
+    def agreed(self) -> dict[str, Any]:
+        """What the ranks of the partition have agreed on for later calls, by its name; equal on all ranks."""
+        return {}
+
     @property
     def weight_type(self) -> np.dtype | None:
         """Dtype of the weights; None if every arc weighs 1."""

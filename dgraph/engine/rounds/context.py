@@ -468,7 +468,7 @@ class Context:
 
     def once(self, what: str, agree: Callable[[], T], local: LocalGraph | None = None) -> T:
         """Return what ``agree`` finds out of a partition (None: ``self.local``) at the first call; collective."""
-        agreed = vars((local or self.local).out).setdefault("agreed", {})
+        agreed = (local or self.local).out.agreed
         if what not in agreed:
             agreed[what] = agree()
         return agreed[what]
