@@ -1,6 +1,7 @@
 """Context: the interface between an algorithm and the engine.
 
-An algorithm's ``run(ctx)`` starts programs with :meth:`Context.run` and adds up figures with :meth:`Context.total`.
+An algorithm's ``run(ctx)`` starts programs with :meth:`Context.run`; what ranks find out together of their partition is
+in ``shared_partition.py``.
 The context compiles a program, hands its machine to the round loop (``driver.py``) and returns its state.
 """
 
@@ -9,50 +10,41 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar, overload
-
-import numpy as np
+from typing import Any
 
 from dgraph._support import interrupts
 from dgraph.backend.backend_base import Backend
 from dgraph.backend.compile_ahead import compile_alongside
 from dgraph.backend.interface import Machine
-from dgraph.comm import Comm, owner_directed
+from dgraph.comm import Comm
 from dgraph.engine.rounds.driver import COLD, Checkpoints, RoundDriver, driver_of, start_without
 from dgraph.engine.rounds.previous import PreviousAnswer
 from dgraph.engine.rounds.return_state import State
-from dgraph.errors import DataError, OutOfMemory, UsageError
-from dgraph.graph.halo import rows_of
+from dgraph.engine.rounds.shared_partition import SharedPartition
+from dgraph.errors import OutOfMemory, UsageError
 from dgraph.graph.local import LocalGraph
 from dgraph.graph.names import Names
 from dgraph.program import Program, Traced, trace
 from dgraph.program.program import ID_SPAN, ID_UNORDERED, IN_DEGREE, extended
 from partitioning.arrays.lazy_numba import compiles
 
-T = TypeVar("T")
-
 FEW_ARCS, RARELY_SHARED = 8, 64
 """Local rounds are taken on graphs of fewer arcs a vertex than the first, with so many vertices a mirror or more."""
 
 POSTPONED = "the kernel that runs many of them in one launch is compiled in the background, for later runs"
 
-MOST_SPAN = 3_037_000_499
-"""Largest number whose square fits 63 bits."""
 
-
-class Context:
+class Context(SharedPartition):
     """The graph, the backend and the communicator of one run; all methods are collective.
 
     Attributes:
-        local: this rank's partition.
-        comm, backend: the ranks, and what computes on this one.
-        record, progress: receivers of timings and of progress.
+        backend: what computes on this rank.
+        progress: receiver of progress.
         direction: "auto", "push", "pull" or the test aid "flip".
         sync: "auto", "full" or the test aid "poison".
         max_rounds: rounds after which a program is stopped; None: no limit.
         place: index of this rank among those of its node.
         checkpoints: None where the run writes none.
-        names: names of the vertices, where they have some.
         previous: an earlier answer to start from; None: start from scratch.
         repeats: True if machines of earlier runs may start before ranks agree that all have theirs; equal on all ranks.
         rounds: rounds run so far, of all programs.
@@ -65,16 +57,15 @@ class Context:
         checkpoints: Checkpoints | None = None, names: Names | None = None, previous: PreviousAnswer | None = None,
         repeats: bool = False,
     ):  # fmt: skip
-        self.local, self.comm, self.backend = local, comm, backend
-        self.record, self.progress = record, progress
+        super().__init__(local, comm, record, names)
+        self.backend, self.progress = backend, progress
         self.direction, self.sync, self.max_rounds = direction, sync, max_rounds
-        self.place, self.checkpoints, self.names, self.previous = place, checkpoints, names, previous
+        self.place, self.checkpoints, self.previous = place, checkpoints, previous
         self.repeats = repeats and direction == sync == "auto" and checkpoints is None
         self._unchecked: list[tuple[int, Callable[[], None]]] = []
         self.rounds, self.weighted = 0, False
         self._uncompiled: dict[str, None] = {}
         self._coming: list[tuple[Program, LocalGraph]] = []
-        self._weights_checked, self._span = False, 0
 
     def run(self, program: Program, state: Mapping[str, Any] | None = None) -> State:
         """Run a program to its end or to the round limit, and return its state.
@@ -187,22 +178,6 @@ class Context:
             traced = trace(program, self.local.out.weight_type)
         return program, traced, state
 
-    def _ids_below(self) -> int:
-        """Return a number above all original ids, by which ids of edges count; collective at the first call."""
-        if self._span:
-            return self._span
-        span = self.largest(self.local.largest_id) + 1
-        if span > MOST_SPAN:
-            raise UsageError(
-                f"e.id needs vertex ids below {MOST_SPAN}, and this graph has {span - 1}; number the vertices from 0"
-            )
-        self._span = span
-        return span
-
-    def edge_ends(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the ends of edges by their ``e.id``: original ids, the smaller first if edges have no direction."""
-        return np.divmod(ids, self._ids_below())
-
     @property
     def reversed(self) -> LocalGraph:
         """This rank's partition with reversed edges, made at first use; its ``out_degree`` is the in-degree."""
@@ -221,44 +196,6 @@ class Context:
                 f"{type(traced.program).__name__} folds all in-edges of a vertex ({traced.row_reducer!r}), and this "
                 f"partition spreads them over ranks; use --policy {able}"
             )
-
-    def check_weights(self) -> None:
-        """Refuse infinite weights, which a graph may have as long as no program reads them.
-
-        Raises:
-            DataError: names an edge, the same one on any number of ranks.
-        """
-        rows = self.local.out
-        kind = rows.weight_type
-        if self._weights_checked or kind is None or kind.kind != "f":
-            return
-        low, most, _ = rows.weight_range
-        if self.once("infinite weights", lambda: self.total(not (np.isfinite(low) and np.isfinite(most)))):
-            self.refuse_weights(lambda weights: ~np.isfinite(weights), "a weight that is used must be finite")
-        self._weights_checked = True
-
-    def refuse_weights(self, wrong: Callable[[np.ndarray], np.ndarray], reason: str) -> None:
-        """Raise the error that names the graph and the edge of lowest ids whose weight is ``wrong``.
-
-        Args:
-            wrong: weights → mask; at least one rank has such an edge.
-            reason: the middle of the message.
-
-        Raises:
-            DataError: on every rank alike.
-        """
-        edge = self.local.lowest_edge(wrong, self.comm)
-        if edge is not None:
-            u, v, weight = edge
-            name = self.record.facts["graph"].get("name", "graph")
-            raise DataError(
-                f"{name}: the edge {self.called(u)} → {self.called(v)} weighs {weight}; {reason}; correct the data, or "
-                "give --weights (weights=)"
-            )
-
-    def called(self, vertex: int) -> int | str:
-        """Return the name of a vertex, or its original id if vertices have no names; each rank passes the same id."""
-        return vertex if self.names is None else self.names.of(np.array([vertex]), self.comm)[0]
 
     def ahead(self, *programs: Program) -> None:
         """Name programs that are likely to follow the next one, to be compiled beside it."""
@@ -393,34 +330,6 @@ class Context:
         self.record.warn(text)
         self.progress.line(text)
 
-    def rows(self, scope: str = "ghosts", order: str = "gid", **options: bool) -> Any:
-        """Return rows with neighbours that other ranks own; see :func:`dgraph.graph.halo.rows_of`."""
-        return rows_of(self.local, self.comm, scope, order, **options)
-
-    def scatter(self, owners: np.ndarray, *columns: np.ndarray) -> list[np.ndarray]:
-        """Send each row to its owner; see :func:`dgraph.comm.owner_directed.scatter`."""
-        return owner_directed.scatter(self.comm, owners, *columns)
-
-    def fetch(
-        self, owners: np.ndarray, names: np.ndarray, look_up: Callable[[np.ndarray], tuple[np.ndarray, ...]]
-    ) -> tuple[np.ndarray, ...]:
-        """Return what the owners of names look up for them; see :func:`dgraph.comm.owner_directed.fetch`."""
-        return owner_directed.fetch(self.comm, owners, names, look_up)
-
-    def contract(
-        self, keys: np.ndarray, *columns: np.ndarray, best: int = 0, owners: np.ndarray | None = None
-    ) -> tuple[np.ndarray, ...]:
-        """Reduce the rows of each key to one: sums, or the ``best`` row; see ``dgraph.comm.owner_directed.contract``.
-
-        Args:
-            keys: integers (rows,).
-            columns: values of the rows.
-            best: 0: add up each column; else keep the row whose first ``best`` columns are smallest.
-            owners: rank that gets the row's key; None: any, the same for equal keys.
-        """
-        owners = keys % self.comm.size if owners is None else owners
-        return owner_directed.contract(self.comm, owners, keys, *columns, best=best)
-
     @property
     def began(self) -> str | None:
         """Class name of the first program of a resumed run, whose choices hold; None where the run starts anew."""
@@ -456,35 +365,3 @@ class Context:
     def few_rounds(self) -> bool:
         """True if few rounds over many edges cost less than many over few, as on GPUs; equal on all ranks."""
         return self.backend.few_rounds
-
-    @property
-    def largest_degree(self) -> int:
-        """Largest out-degree of the whole graph; collective."""
-        return self.once("largest degree", lambda: self.largest(self.local.largest_degree))
-
-    def mirrors_pull(self, local: LocalGraph) -> bool:
-        """Return True if pulls on a partition read rows of mirrors on some rank; collective."""
-        return self.once("mirrors pull", lambda: self.total(local.mirrors_pull), local) > 0
-
-    def once(self, what: str, agree: Callable[[], T], local: LocalGraph | None = None) -> T:
-        """Return what ``agree`` finds out of a partition (None: ``self.local``) at the first call; collective."""
-        agreed = (local or self.local).out.agreed
-        if what not in agreed:
-            agreed[what] = agree()
-        return agreed[what]
-
-    @overload
-    def total(self, value: int) -> int: ...
-
-    @overload
-    def total(self, value: float) -> float: ...
-
-    def total(self, value: float) -> float:
-        """Sum one number over ranks; integers stay integers, floats are added in rank order."""
-        if isinstance(value, (int, np.integer)):
-            return self.comm.total(int(value))
-        return float(self.comm.allgather(np.array([value], np.float64)).sum())
-
-    def largest(self, value: int) -> int:
-        """Return the largest of one integer a rank."""
-        return self.comm.largest(value)
