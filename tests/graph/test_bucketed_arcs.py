@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dgraph.graph.build import bucketed_arcs
+from dgraph.graph.build import array_buckets, bucketed_arcs
 from dgraph.graph.build.bucketed_arcs import BucketedArcs
 
 
@@ -62,7 +62,7 @@ def test_buckets_give_the_rows_that_sorting_gives(compiled, threads, case, dtype
     rows, arcs, first, base, loops, doubled, merging = case
     monkeypatch.setattr(bucketed_arcs, "FEW", 0 if compiled else 1 << 20)
     monkeypatch.setattr(bucketed_arcs, "FEW_AT_FIRST", 0)
-    monkeypatch.setattr(bucketed_arcs, "PIECE", 999)
+    monkeypatch.setattr(array_buckets, "PIECE", 999)
     monkeypatch.setattr(bucketed_arcs, "ARCS", 100)
     rng = np.random.default_rng(arcs)
     src = first + (rows * rng.random(arcs) ** 3).astype(np.int64)

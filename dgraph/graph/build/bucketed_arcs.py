@@ -12,7 +12,7 @@ that of the input, whatever the number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import count
 
 import numpy as np
@@ -20,20 +20,17 @@ import numpy as np
 from dgraph._support.compiled import njit
 from dgraph._support.first_runs import first_run
 from dgraph._support.threads import in_order
+from dgraph.graph.build import array_buckets
 from dgraph.graph.build.memory_pages import give_back, large_array
 from dgraph.graph.rows import SHORT, ascending, insertion, radix
-from partitioning.arrays import lazy_numba
+from partitioning.arrays.lazy_numba import FEW
 
 ROWS = 1 << 16
 """Most rows of a bucket: a row within its bucket has 16 bits."""
 ARCS = 1 << 15
 """Arcs that an average bucket should have, with those of equally many rows: they fit the cache of a core."""
-FEW = lazy_numba.FEW
-"""Arcs up to which NumPy sorts the rows, so that a small graph needs no compiled code."""
 FEW_AT_FIRST = 1 << 23
-"""The same until machine code pays, which takes 2 s: NumPy takes about 0.1 µs an arc, machine code a tenth of that."""
-PIECE = 1 << 16
-"""Edges that NumPy takes at a time, so that its arrays fit the caches."""
+"""Arcs up to which NumPy sorts the rows until machine code pays, which takes 2 s: 0.1 µs an arc, ten times as long."""
 MOST = 1 << 11
 """Buckets beyond which appending to them misses the cache and the TLB."""
 
@@ -71,7 +68,7 @@ class BucketedArcs:
         form = base, self.first, loops, doubled, self.shift, self.counts[thread]
         with self.run as uncompiled:
             if uncompiled:
-                return sum(_count_few(src, dst, *form) for src, dst in _pieces(arcs[:2]))
+                return sum(array_buckets.count(src, dst, *form) for src, dst in array_buckets.pieces(arcs[:2]))
             return _count(*arcs[:2], *form)
 
     def end_counts(self, targets: np.dtype, weights: np.dtype | None) -> None:
@@ -88,8 +85,8 @@ class BucketedArcs:
         """Append arcs to their buckets; arguments as of :meth:`count`."""
         form = base, self.first, loops, doubled, self.shift, self.cursors[thread]
         with self.run as uncompiled:
-            for src, dst, weights in _pieces(arcs) if uncompiled else ():
-                _append_few(src, dst, weights, *form, self.places, self.targets, self.weights)
+            for src, dst, weights in array_buckets.pieces(arcs) if uncompiled else ():
+                array_buckets.append(src, dst, weights, *form, self.places, self.targets, self.weights)
             if not uncompiled:
                 _append(*arcs, *form, self.places, self.targets, self.weights)
 
@@ -109,7 +106,7 @@ class BucketedArcs:
             listed = self.places[arcs], self.targets[arcs], _cut(self.weights, arcs)
             with self.run as uncompiled:
                 if uncompiled:
-                    return _build_few(*listed, self.first + row, merging, lengths)
+                    return array_buckets.build(*listed, self.first + row, merging, lengths)
                 return _build(*listed, self.first + row, merging, lengths, *room, np.empty(257, np.int64))
 
         offsets, equal, loops = self._built(build, threads)
@@ -208,21 +205,6 @@ def _cut(values, part):
     return None if values is None else values[part]
 
 
-def _pieces(arcs: tuple) -> Iterator[tuple]:
-    """Yield the columns of arcs, some arcs at a time; a column may be None."""
-    for begin in range(0, arcs[0].size, PIECE):
-        yield tuple(_cut(values, slice(begin, begin + PIECE)) for values in arcs)
-
-
-def _count_few(src, dst, base, first, loops, doubled, shift, counts):
-    u, v = src.astype(np.int64) - base, dst.astype(np.int64) - base
-    differ = u != v
-    counts += np.bincount(((u if loops else u[differ]) - first) >> shift, minlength=counts.size)
-    if doubled:
-        counts += np.bincount((v[differ] - first) >> shift, minlength=counts.size)
-    return src.size - int(np.count_nonzero(differ))
-
-
 @njit(cache=True, nogil=True)
 def _count(src, dst, base, first, loops, doubled, shift, counts):
     same = 0
@@ -236,24 +218,6 @@ def _count(src, dst, base, first, loops, doubled, shift, counts):
         if doubled and u != v:
             counts[(v - first) >> shift] += 1
     return same
-
-
-def _append_few(src, dst, weights, base, first, loops, doubled, shift, cursors, places, targets, carried):
-    u, v = src.astype(np.int64) - base, dst.astype(np.int64) - base
-    differ = u != v
-    listed = np.ones(u.size, bool) if loops else differ
-    if doubled:  # the reverse of an edge comes after it
-        u, v, listed = (np.stack(pair, 1).ravel() for pair in ((u, v), (v, u), (listed, differ)))
-    positions = np.flatnonzero(listed)
-    rows = u[positions] - first
-    buckets = (rows >> shift).astype(np.min_scalar_type(cursors.size))  # NumPy sorts 16 bits by counting
-    order, counts = np.argsort(buckets, kind="stable"), np.bincount(buckets, minlength=cursors.size)
-    to = np.repeat(cursors - np.cumsum(counts) + counts, counts) + np.arange(rows.size)
-    places[to] = rows[order] & ((1 << shift) - 1)
-    targets[to] = v[positions[order]]
-    if weights is not None:
-        carried[to] = weights[positions[order] >> int(doubled)]
-    cursors += counts
 
 
 @njit(cache=True, nogil=True)
@@ -278,26 +242,6 @@ def _append(src, dst, weights, base, first, loops, doubled, shift, cursors, plac
             targets[position] = u
             if weights is not None:
                 carried[position] = weights[i]
-
-
-def _build_few(places, targets, weights, first, merging, lengths):
-    """Do what :func:`_build` does, with arguments of the same names."""
-    if weights is None and targets.itemsize == 4:
-        keys = np.sort((places.astype(np.uint64) << np.uint64(32)) | targets)
-        rows, ends = (keys >> np.uint64(32)).astype(np.int64), keys.astype(targets.dtype)
-    else:  # both sorts are stable: of equal weights the first stays, whatever the sign of a zero
-        order = np.lexsort((targets, places) if weights is None or not merging else (weights, targets, places))
-        rows, ends = places[order].astype(np.int64), targets[order]
-    kept = np.ones(ends.size, bool)
-    if merging:
-        kept[1:] = (ends[1:] != ends[:-1]) | (rows[1:] != rows[:-1])
-    loops = int(np.count_nonzero(ends[~kept] == rows[~kept] + first))
-    lengths[:] = np.bincount(rows[kept], minlength=lengths.size)
-    size = int(np.count_nonzero(kept))
-    targets[:size] = ends[kept]
-    if weights is not None:
-        weights[:size] = weights[order][kept]
-    return ends.size - size, loops
 
 
 @njit(cache=True)
