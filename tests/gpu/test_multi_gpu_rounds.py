@@ -201,12 +201,13 @@ def test_blocks_meet_seldom(program, mailed, barriers, monkeypatch):
     def counted(self, limit):
         first, before = self.round, self.words[control_block.GATE]
         across(self, limit)
-        met.append((self.words[control_block.GATE] - before) / 2 / (self.round - first + 1))
+        met.append((self.words[control_block.GATE] - before, self.round - first + 1))
 
     monkeypatch.setattr(GpuMachine, "run_device_rounds", counted)
     run(2, path(), [program], policy="hash", direction="push")
-    assert len(met) == 2
-    assert all(barriers <= meetings < barriers + 0.1 for meetings in met)
+    assert len(met) >= 2  # a slow rank may come back to the host between
+    meetings, rounds = np.sum(met, axis=0)
+    assert barriers <= meetings / 2 / rounds < barriers + 0.1
 
 
 def test_mutants_fail():
