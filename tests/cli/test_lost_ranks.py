@@ -45,10 +45,10 @@ LOST = [
     ("validate", 2, 1, 3, "SIGKILL", "out.txt"),
     ("validate", 3, 1, 2, "SIGSTOP", "out.txt"),
     ("output", 20, 1, 2, "SIGKILL", "out.txt"),
-    ("output", 25, 0, 3, "SIGKILL", "out.npz"),
+    ("output", 12, 0, 3, "SIGKILL", "out.npz"),
     ("output", 25, 0, 2, "SIGKILL", "out.arrow"),
     ("output", 20, 2, 3, "SIGSTOP", "out.csv"),
-    ("output", 25, 0, 2, "SIGSTOP", "out.npz"),
+    ("output", 12, 0, 2, "SIGSTOP", "out.npz"),
 ]
 
 
