@@ -79,7 +79,9 @@ def test_lines_without_a_column_of_the_ends_are_refused(listed, tmp_path):
     path = tmp_path / "a.txt"
     path.write_text(listed)
     columns = {} if listed[1] != " " else {"columns": "1,5,2"}
-    with pytest.raises(DataError, match=r"a\.txt:2: .*column 2 of 2 is missing|a\.txt:1: .*columns 1 and 5 were to be read"):
+    with pytest.raises(
+        DataError, match=r"a\.txt:2: .*column 2 of 2 is missing|a\.txt:1: .*columns 1 and 5 were to be read"
+    ):
         Graph.load(path, **columns)
 
 
