@@ -58,7 +58,7 @@ class Csr:
 
     @cached_property
     def agreed(self) -> dict[str, Any]:
-        """What the ranks of the partition have agreed on for later calls, by its name; equal on all ranks."""
+        """Facts of the partition, by name, that its ranks agreed on for later calls; equal on all ranks."""
         return {}
 
     @property

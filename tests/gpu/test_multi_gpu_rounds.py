@@ -205,7 +205,7 @@ def test_blocks_meet_seldom(program, mailed, barriers, monkeypatch):
 
     monkeypatch.setattr(GpuMachine, "run_device_rounds", counted)
     run(2, path(), [program], policy="hash", direction="push")
-    assert len(met) >= 2  # a slow rank may come back to the host between
+    assert len(met) >= 2  # in long sessions a run took two calls a rank, rarely
     meetings, rounds = np.sum(met, axis=0)
     assert barriers <= meetings / 2 / rounds < barriers + 0.1
 

@@ -158,9 +158,9 @@ def test_a_search_asks_its_host_once(n, m, directed, without, within, monkeypatc
     for reach, wanted in ((0, without), (4, within)):
         (results,) = run(2, simulated.skewed(n, m, directed), [Levels(source=1)], options=GpuPlan(reach=reach))
         assert [row[1] for row in kept(results)] == ["pull"] * 3 + ["push"]
-        late = len(looks) - wanted[1]  # a rank comes back to its host if its peer is late, and launches again
-        assert late in (0, 1)
-        assert len(launched) == wanted[0] + late
+        more = len(looks) - wanted[1]  # in long sessions a run took one more look and launch, rarely
+        assert more in (0, 1)
+        assert len(launched) == wanted[0] + more
         assert launched.count("persistent_bfs") == bool(reach)
         launched.clear(), looks.clear()
 
