@@ -18,6 +18,7 @@ from dgraph.backend.cuda.graph_build.degrees import busiest, degrees, largest_gr
 from dgraph.backend.cuda.graph_build.ownership import place, places
 from dgraph.backend.cuda.graph_build.vertices import BuiltVertices, spread, whole
 from dgraph.comm import Comm
+from dgraph.comm.rank_threads import rank_threads
 from dgraph.graph.bases.shared_attribute import SharedAttribute
 from dgraph.graph.block import EdgeBlock, GraphFacts, gid_type
 from dgraph.graph.build.clean import SYMMETRISED, symmetrised
@@ -163,10 +164,10 @@ class BuiltGraph(Graph):
 
     def _rows_by_gid(self, local: LocalGraph) -> EdgeBlock:
         """Copy the rows of a partition to the host."""
-        alone, graph = self.comm.size == 1, self._known
+        alone, graph, threads = self.comm.size == 1, self._known, rank_threads(self.comm)
         with self.comm.together():
             gids = None if alone else local.gids.astype(gid_type(self.n))
-            offsets, targets, weights = local.out.rows_by_gid(gids, local.masters)  # type: ignore[attr-defined]
+            offsets, targets, weights = local.out.rows_by_gid(gids, local.masters, threads)  # type: ignore[attr-defined]
         first = self.comm.before(local.masters)
         return EdgeBlock(
             self.n, graph.m, graph.arcs, first, offsets, targets, weights, self.directed, self.ids, self.facts

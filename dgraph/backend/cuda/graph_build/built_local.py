@@ -108,18 +108,21 @@ class BuiltRows(Csr):
             ordered[ends[0] : ends[-1]] = values[e]
         return ordered
 
-    def rows_by_gid(self, gids: np.ndarray | None, masters: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    def rows_by_gid(
+        self, gids: np.ndarray | None, masters: int, threads: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Return offsets, targets and weights of the masters' rows, by gid; no copy is kept here.
 
         Args:
             gids: gid of each lid; None: lids are gids.
             masters: rows to return.
+            threads: that sort them.
         """
         offsets, (neighbours, weights) = self.offsets[: masters + 1], self._copied()
         targets = neighbours if gids is None else np.empty(self.arcs, gids.dtype)
         for low in range(0, 0 if gids is None else self.arcs, SOME):
             targets[low : low + SOME] = gids[neighbours[low : low + SOME]]  # type: ignore[index]
-        sort_rows(offsets, targets, weights)
+        sort_rows(offsets, targets, weights, threads)
         for name in ("offsets", "_ends"):
             self.__dict__.pop(name, None)
         return offsets, targets, weights
