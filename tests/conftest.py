@@ -41,8 +41,8 @@ _FILES_OF_RANK_TESTS = pytest.StashKey[set[Path]]()
 TURNS = {1: (0, 1, 2), 2: (3, 4), 3: (5,), 4: (6, 7)}
 """Ranks → eighths of each test's parameters that run on them; together all run."""
 
-MANY, MOST = 4, 12
-"""Parameters of a test above which half, and a quarter, of the exhaustive ones run; ``DGRAPH_TEST_EVERYTHING``: all."""
+SHARES = {48: 8, 8: 4, 4: 2}
+"""Parameters of a test above which one of so many exhaustive ones runs; ``DGRAPH_TEST_EVERYTHING``: all run."""
 
 FEW_RANKS = (1, 2)
 """Numbers of ranks of the default session; the exhaustive one has 1 to 4."""
@@ -177,13 +177,13 @@ def has_turn(test, ranks: int) -> bool:
 
 
 def is_left_out(parameters: Counter, test) -> bool:
-    """Return True if an exhaustive session leaves a test out: of many parameters every second or fourth one runs."""
+    """Return True if an exhaustive session leaves a test out: of many parameters some run, see ``SHARES``."""
     from battery import EVERYTHING
 
     number = parameters[test.function]
-    if EVERYTHING or number <= MANY or applies_mutants(test.function):
+    if EVERYTHING or applies_mutants(test.function):
         return False
-    share = 4 if number > MOST else 2
+    share = next((share for most, share in SHARES.items() if number > most), 1)
     return "exhaustive" in test.keywords and zlib.crc32(test.nodeid.encode()) // 8 % share > 0
 
 
