@@ -24,7 +24,7 @@ from dgraph.algorithms.pagerank import Pagerank
 from dgraph.algorithms.scc import Scc
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.gpu_options import GpuPlan
-from dgraph.backend.cuda.graph_build import build_memory
+from dgraph.backend.cuda.graph_build import LoadedGraph, build_memory
 from dgraph.backend.cuda.transports import Links
 from dgraph.cli import main
 from dgraph.comm import SerialComm
@@ -380,9 +380,14 @@ def test_an_undirected_graph_of_a_directed_one(spec):
     assert result.report["graph"]["fingerprint"] == want.fingerprint()
 
 
-def test_an_undirected_graph_with_two_weights_a_pair():
-    want = Graph.load("rmat:5", comm=SerialComm(), weights="1..9").undirected()
-    assert built("rmat:5", weights="1..9").undirected().fingerprint() == want.fingerprint()
+@pytest.mark.parametrize(
+    ("spec", "options"), [("rmat:5", {"weights": "1..9"}), ("uniform:6", {"weights": "0.5..2.0", "keep_loops": True})]
+)
+def test_an_undirected_graph_with_two_weights_a_pair(spec, options):
+    """Check that the smaller weight counts, and that the GPU makes the rows of its own."""
+    both = built(spec, **options).undirected()
+    assert isinstance(both, LoadedGraph)
+    assert both.fingerprint() == Graph.load(spec, comm=SerialComm(), **options).undirected().fingerprint()
 
 
 def test_the_command_builds_once_for_all_sources(monkeypatch, capsys):

@@ -187,12 +187,19 @@ class BuiltGraph(Graph):
         return EdgeCertificate(self, first, stop - first)
 
     def _symmetrised(self, rule: str) -> Graph:
-        apart = self.draws and self.weight_type is not None  # of merged weights, both arcs must meet on one rank
-        if apart or rule not in ("min", ""):
+        apart = self.draws and self.weight_type is not None  # both arcs of an edge have weights of their own
+        local = self._blocks() if apart else None
+        if rule not in ("min", "") or (apart and (local is None or self.comm.size > 1)):
             return super()._symmetrised(rule)
         facts = replace(self.draft.facts, notes=[*self.facts.notes, SYMMETRISED])
         plan = replace(self.draft, directed=False, both=True, keep_parallel=not rule, facts=facts)
-        both = self._built_anew(plan, partial(symmetrised, keep_parallel=not rule))
+        change = partial(symmetrised, keep_parallel=not rule)
+        if local is None:
+            both = self._built_anew(plan, change)
+        else:
+            from dgraph.backend.cuda.graph_build.loaded_graph import of_rows  # of a class that derives from this one
+
+            both = of_rows(self, local, replace(plan, rule=None), change)
         both._known.facts = replace(
             self.facts,
             largest_degree=both.facts.largest_degree,

@@ -19,6 +19,7 @@ from dgraph.comm import Comm
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.build.rows_from_file import RawRows
+from dgraph.graph.generators.recipe import Formula
 from dgraph.graph.handle import Graph, Partitioned
 from dgraph.graph.ids import ConsecutiveIds, SparseIds, VertexIds
 from dgraph.graph.load_options import LoadOptions
@@ -99,16 +100,26 @@ class LoadedGraph(BuiltGraph):
 
     def _built_anew(self, plan: BuildPlan, change: Callable[[EdgeBlock, Comm], EdgeBlock]) -> Graph:
         """Return the graph of another plan, built of this one's rows; on the host if the GPU lacks the memory."""
-        local = next(iter(self.partitions.values())).local
-        rows, vertices = local.built, local.vertices
-        listed = None if plan.rule is not None or rows.weights is None else rows.weights.dtype
-        plan = replace(plan, items=self.arcs, both=self.directed and not plan.directed, listed=listed)
-        if not fits(plan, self.built_on):
-            return Graph(change(self.block, self.comm), self.comm)
-        with self.built_on.using():
-            gids = None if vertices.place is None else vertices.original
-            targets = rows.neighbours if gids is None else gids[rows.neighbours]
-            edges = UploadedEdges(gids, targets, listed and rows.weights, rows.offsets.astype(np.uint64))
-            return LoadedGraph(
-                plan, edges, self.ids, self.comm, self.built_on, self.policy, self._options, self._renumber
-            )
+        return of_rows(self, next(iter(self.partitions.values())).local, plan, change)
+
+
+def of_rows(graph: BuiltGraph, local: Any, plan: BuildPlan, change: Callable[[EdgeBlock, Comm], EdgeBlock]) -> Graph:
+    """Return the graph of another plan, built of a graph's rows; on the host if the GPU lacks the memory.
+
+    Args:
+        graph: on the one rank's GPU.
+        local: its partition.
+        plan: of the new graph; weights without a rule are those of the rows.
+        change: makes the new graph's rows from this one's, on the host.
+    """
+    rows, vertices, device = local.built, local.vertices, graph.built_on
+    listed = None if plan.rule is not None or rows.weights is None else rows.weights.dtype
+    both = graph.directed and not plan.directed
+    plan = replace(plan, items=graph.arcs, both=both, listed=listed, formula=Formula("listed"), own_weights=False)
+    if not fits(plan, device):
+        return Graph(change(graph.block, graph.comm), graph.comm)
+    with device.using():
+        gids = None if vertices.place is None else vertices.original
+        targets = rows.neighbours if gids is None else gids[rows.neighbours]
+        edges = UploadedEdges(gids, targets, listed and rows.weights, rows.offsets.astype(np.uint64))
+        return LoadedGraph(plan, edges, graph.ids, graph.comm, device, graph.policy, graph._options, graph._renumber)
