@@ -54,9 +54,10 @@ def write(
             text += [f"![{figure.name}]({relative}/{name})", ""]
             on_cpus = [row for row in mine if row["backend"] == CPU and row.get("threads") == 1]
             if figure.x == "ranks" and on_cpus:
-                text += ["CPU ranks of a thread each:", "", *_table(figure, on_cpus), ""]
+                columns = {name: head for name, head in figure.columns.items() if name != "system"}
+                text += ["CPU ranks of one thread:", "", *_table(columns, on_cpus), ""]
         else:
-            text += [*_table(figure, mine), ""]
+            text += [*_table(figure.columns, mine), ""]
     (docs / f"{paper}.md").write_text("\n".join(text).rstrip() + "\n")
 
 
@@ -80,18 +81,18 @@ def _machines(runs: Sequence[Mapping[str, Any]], rows: Sequence[Row]) -> str:
     )
 
 
-def _short(numbers: str, most: int = 110) -> str:
+def _short(numbers: str, most: int = 90) -> str:
     numbers = numbers.replace("|", "/").replace("\n", " ")
     return numbers if len(numbers) <= most else f"{numbers[: most - 1].rpartition(' ')[0]} …"
 
 
-def _table(figure: Figure, rows: Sequence[Row]) -> list[str]:
-    shown = {name: head for name, head in figure.columns.items() if any(row.get(name) is not None for row in rows)}
+def _table(columns: Mapping[str, str], rows: Sequence[Row]) -> list[str]:
+    shown = {name: head for name, head in columns.items() if any(row.get(name) is not None for row in rows)}
     lines = [f"|{'|'.join(shown.values())}|", "|-" * len(shown) + "|"]
     for row in rows[:MOST_ROWS]:
         cells = [cell(row.get(name)).replace("|", "\\|") for name in shown]
         if row.get("note"):
-            cells[-1] = _short(row["note"], 90)
+            cells[-1] = _short(row["note"])
         lines.append(f"|{'|'.join(cells)}|")
     if len(rows) > MOST_ROWS:
         lines += ["", f"{len(rows) - MOST_ROWS} more rows are in the file."]
