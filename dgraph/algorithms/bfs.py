@@ -49,12 +49,10 @@ from dgraph.result.columns import UNREACHED
 SMALLEST, ANY = "smallest", "any"
 
 PREDECESSORS = Parameter(
-    "predecessors",
-    str,
-    SMALLEST,
+    "predecessors", str, SMALLEST,
     "which predecessor, if several are valid; any costs less on GPUs, and may differ between runs",
     choices=(SMALLEST, ANY),
-)
+)  # fmt: skip
 """Parameter ``predecessors`` of searches."""
 
 
@@ -147,10 +145,9 @@ class Bfs(Algorithm):
             columns["predecessor"] = ctx.run(CloserParents(), fields).column("parent", parents)
         elif self.return_predecessors:
             above = self._above(ctx, apart, source)  # the search may have found that in-edges do not fit
-            depth = (
-                summarized().over_ranks(ctx.comm)[1] if apart or previous is not None else state.rounds
-            )  # at least that
-            tree = ctx.run(above if depth <= DEEPEST else above.retype(hops="int32"), {"level": state.raw("level")})
+            # at least the depth
+            depth = summarized().over_ranks(ctx.comm)[1] if apart or previous is not None else state.rounds
+            tree = ctx.run(above if depth <= DEEPEST else above.deep(), {"level": state.raw("level")})
             columns["predecessor"] = tree.column("parent", parents)
         reached, depth, arcs = summarized().over_ranks(ctx.comm)
         summary = {"source": source, "reached": reached, "depth": depth, **target_summary(target, length)}
@@ -161,7 +158,7 @@ class Bfs(Algorithm):
         back = not ctx.local.directed or not (apart or "push" in (ctx.direction, self.traversal.direction))
         above = Parents(source=source) if back else PushedParents()
         above.first_hit = self.predecessors == ANY
-        return above.retype(hops="int32") if ctx.local.arcs < MEAN * ctx.local.n else above
+        return above.deep() if ctx.local.arcs < MEAN * ctx.local.n else above
 
     def same_search(self, earlier):
         """Return True if source, depth limit and target are the same."""

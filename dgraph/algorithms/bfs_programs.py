@@ -6,6 +6,8 @@ too. :class:`Parents` and its kin are one round over levels that are there alrea
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 
 from dgraph.algorithms.base import OnePass
@@ -155,20 +157,31 @@ class ParentSearch(OnePass):
     """Smallest original id among the in-neighbours one level up, in one round.
 
     Levels are read from ``hops``, an 8-bit copy, so that more of them fit the cache; levels above :data:`DEEPEST` need
-    ``retype(hops="int32")``.
+    :meth:`deep`.
+
+    Attributes:
+        depth: field that edges read.
     """
+
+    depth = "hops"
 
     level = Field("int32", given=True)
     hops = Field("uint8")
     parent = Field("int64", reduce=MIN)
 
+    def deep(self) -> ParentSearch:
+        """Return a copy that reads the levels themselves."""
+        program = copy.copy(self)
+        program.depth, program.fields = "level", {k: self.fields[k] for k in ("level", "parent")}
+        return program
+
     def init(self, v, g):
         """Copy the level into ``hops``."""
-        return {"hops": where(v.level == INF, INF, v.level)}
+        return {"hops": where(v.level == INF, INF, v.level)} if self.depth == "hops" else {}
 
     def edge(self, u, e, v):
         """Propose ``u`` if it is one level up."""
-        return {"parent": where(u.hops + 1 == v.hops, u.id, INF)}
+        return {"parent": where(getattr(u, self.depth) + 1 == getattr(v, self.depth), u.id, INF)}
 
 
 class Parents(ParentSearch):
@@ -176,31 +189,32 @@ class Parents(ParentSearch):
 
     Attributes:
         source: original id, the parent of all vertices on level 1.
+        settled: deepest level whose parents need no search.
     """
 
     source: int = 0
+    settled = 1
     domain = ALL
     monotone = True
 
     def init(self, v, g):
         """Set the parent of vertices on level 1."""
-        return super().init(v, g) | {"parent": where(v.level == 1, self.source, INF)}
+        return super().init(v, g) | {"parent": where(v.level == self.settled, self.source, INF)}
 
     def cond(self, v, g):
         """Skip unreached vertices and those with a known parent."""
-        return (v.hops > 1) & (v.hops != INF)
+        return (getattr(v, self.depth) > self.settled) & (getattr(v, self.depth) != INF)
 
 
 class ParentsBelowSources(Parents):
-    """Pull variant after a search from several vertices: those on level 1 scan their in-edges, too."""
+    """Pull variant after a search from several vertices: those on level 1 scan their in-edges, too.
 
-    def init(self, v, g):
-        """Copy the level into ``hops``."""
-        return ParentSearch.init(self, v, g)
+    Attributes:
+        source: parent of the sources: none.
+    """
 
-    def cond(self, v, g):
-        """Skip the sources and unreached vertices."""
-        return (v.hops > 0) & (v.hops != INF)
+    source: int = UNREACHED
+    settled = 0
 
 
 class PushedParents(ParentSearch):

@@ -165,9 +165,15 @@ class ProgramMachine(SharedMachine):
                 self._reset_mirrors(name, field.identity)
 
     def _fill(self, name: str, values: Any) -> None:
-        """Write the masters' values of a field."""
-        masters = self.local.masters
-        self.state[name][:masters] = values[:masters]
+        """Write the masters' values of a field; take a host array that fits as it is if the program only reads it."""
+        masters, own = self.local.masters, self.state[name]
+        program, changed = self.traced.program, (*self.traced.proposes, *(self.traced.apply or ()))
+        written = self.local.mirrors or program.kernel or name in changed
+        alike = type(own) is type(values) is np.ndarray and own.dtype == values.dtype and values.flags.carray
+        if alike and not written:
+            self.state = {**self.state, name: values[:masters]}
+        else:
+            own[:masters] = values[:masters]
 
     def _reset_mirrors(self, name: str, identity: int | float) -> None:
         self.state[name][self.local.masters :] = identity

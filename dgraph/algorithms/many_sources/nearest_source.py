@@ -52,11 +52,10 @@ def nearest_by_hops(ctx: Context, sources: np.ndarray, limit: int) -> Answer:
     state = ctx.run(NearestLevels(limit=limit), {"start": starts})
     paths = summarize(state, "level", ctx.local)
     pulls = not ctx.local.directed or ctx.direction != "push"
-    above: Program = ParentsBelowSources() if pulls else PushedParents()
-    above = above if state.rounds <= DEEPEST else above.retype(hops="int32")
-    column = ctx.run(above, {"level": state.raw("level")}).column("parent", parents)
-    depth = paths.over_ranks(ctx.comm)[1]
-    return _answer(ctx, starts, len(sources), state, paths, column, {"depth": depth})
+    above = ParentsBelowSources() if pulls else PushedParents()
+    tree = ctx.run(above if state.rounds <= DEEPEST else above.deep(), {"level": state.raw("level")})
+    column = tree.column("parent", parents)
+    return _answer(ctx, starts, len(sources), state, paths, column, {"depth": paths.over_ranks(ctx.comm)[1]})
 
 
 def nearest_by_weights(ctx: Context, sources: np.ndarray, name: str, cutoff: float | None = None) -> Answer:

@@ -21,8 +21,9 @@ wait for the slowest rank at the end of a round."""
 HIDDEN = "hidden"
 """Timer of communication that overlaps computing. It is not one of ``PARTS``: it costs no time of its own."""
 
-KEPT_ROUNDS = 1024
-"""Upper bound of the rounds that one rank keeps."""
+KEPT_ROUNDS, UNREAD = 1024, 4
+"""Upper bound of the rounds that one rank keeps, and how many times as many may wait to be read: reading 1,000 takes as
+long as 50 rounds of a search on a road network."""
 
 NO_STATS = "", 0, 0.0
 """Schedule, max and mean edges of a thread block, of a round without GPU statistics."""
@@ -87,7 +88,7 @@ class RoundSeries:
         self._pending.append((figures.copy(), seconds, notes, spent, start, lists))
         self._unread += rounds
         counted = not callable(notes) and any(note.edges for note in notes)  # arrays by thread, which are large
-        if counted or self._unread >= KEPT_ROUNDS:
+        if counted or self._unread >= UNREAD * KEPT_ROUNDS:
             self._read()
 
     def describe_last(self, fields: Mapping[str, Sequence]) -> None:

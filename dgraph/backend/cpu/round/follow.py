@@ -114,9 +114,10 @@ def follow_phase(t, threads, small, graph, F, P, G, W, c):
         first = last = 0
         if is_shared and by_share:  # begin with the vertices that this thread listed: they are in its cache
             share = share_of(tick, (t + turn) % threads)
-            first, end_of_share = fetch_add(shares, share + NEXT, chunk), load(shares, share + END)
-            last = min(first + chunk, end_of_share)
-            if first >= end_of_share:
+            last = load(shares, share + END)
+            first = fetch_add(shares, share + NEXT, chunk) if load(shares, share + NEXT) < last else last
+            last = min(first + chunk, last)
+            if first >= last:
                 turn += 1
                 is_shared = turn < threads
                 if is_shared:

@@ -107,18 +107,14 @@ class CpuMachine(ProgramMachine):
         self.state = {k: np.empty(size, NUMPY.get(f.dtype, f.dtype)) for k, f in traced.fields.items()}
         for i, g in enumerate(traced.globals.values()):
             places[i], numbers[i] = int(g.init) if g.dtype == "int64" else 0, float(g.init)
-        self._fields = (*self.state.values(), local.original, local.out_degree)
         self._parameters = tuple(
             bool(x) if isinstance(x, (bool, np.bool_)) else int(x) if isinstance(x, (int, np.integer)) else float(x)
             for x in traced.program.parameters.values()
         ) or (0,)
-        self._arguments = (
-            self._push, self._pull, self._fields, self._parameters, tuple(self.results), tuple(self.arrays), self.words,
-        )  # fmt: skip
 
     def rest(self) -> None:
         """Let go of the fields, which the result owns, and of the graph, which may end before the machine."""
-        del self.local, self.state, self._fields, self._arguments
+        del self.local, self.state
 
     def renew(self, traced: Traced, local: LocalGraph) -> None:
         """Prepare a machine at rest for a run of the same program with other values of parameters."""
@@ -146,7 +142,15 @@ class CpuMachine(ProgramMachine):
         """Run ``work`` of ``entry.py`` on the team; return the number of whole rounds."""
         fused = phases == slots.FUSED or (phases in (0, slots.START) and self.local.masters == self.local.n)
         work = self.module.work_fused if fused else self.module.work
-        return self.team.launch(work, threads or self._threads(phases), phases, limit, small, *self._arguments)
+        return self.team.launch(
+            work, threads or self._threads(phases), phases, limit, small, self._push, self._pull, self._fields,
+            self._parameters, tuple(self.results), tuple(self.arrays), self.words,
+        )  # fmt: skip
+
+    @property
+    def _fields(self) -> tuple[np.ndarray, ...]:
+        """Fields in the order of compiled code."""
+        return (*self.state.values(), self.local.original, self.local.out_degree)
 
     def _threads(self, phases: int) -> int:
         """Return the number of threads for a call: one for small frontiers, else the whole team."""

@@ -25,7 +25,8 @@ def push_phase(t, threads, graph, F, P, G, W, c):
     while count > 0:
         if by_share:  # begin with the vertices that this thread found: they are in its cache
             share = share_of(tick, (t + turn) % threads)
-            first, last = fetch_add(shares, share + NEXT, chunk), load(shares, share + END)
+            last = load(shares, share + END)
+            first = fetch_add(shares, share + NEXT, chunk) if load(shares, share + NEXT) < last else last
         else:
             first, last = fetch_add(shared, base + EDGE_NEXT, chunk), count
         if first >= last:

@@ -41,7 +41,7 @@ def clear_slot(t, threads, W, c):
     """Clear the counters and shares that the round after the next will use; also of idle threads; thread 0 does."""
     if t == 0:
         cleared = ((c[TICK] + 2) & 3) * SLOT
-        for i in range(SLOT):
+        for i in range(0, SUMS_AT + 8 * SUMS, 8):
             W.shared[cleared + i] = 0
         for sharer in range(c[TEAM]):
             share = share_of(c[TICK] + 2, sharer)

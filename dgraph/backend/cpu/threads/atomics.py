@@ -186,10 +186,11 @@ def usleep(types):
     return types.int32(types.uint32)
 
 
-SPINS, YIELDS = 2000, 100
-"""Polls of a waiting thread before it yields its core, and yields before it sleeps.
+SPINS, YIELDS = 2000, 1000
+"""Polls of a waiting thread before it yields its core, and yields before it sleeps: some 100 µs, as sleeps take.
 
 Sleeping leaves the core idle, which the scheduler needs to move a late thread whose core another process occupies.
+A thread that sleeps through the short rounds of the others leaves all of their work to them.
 """
 
 

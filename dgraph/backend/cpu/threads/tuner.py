@@ -1,4 +1,4 @@
-"""ThreadTuner: the number of threads for rounds of medium size, by measurement: one, a quarter of the team, or all.
+"""ThreadTuner: the number of threads for rounds of medium size, by measurement: one, a part of the team, or all.
 
 A medium round takes some microseconds. Several threads are faster on free cores; of many, each has too little to do.
 If another process occupies a core, a team waits for it at every barrier, and one thread is several times faster. Only
@@ -28,11 +28,11 @@ class ThreadTuner:
     They are kept per power of two of the round's size, since barriers matter less in larger rounds.
 
     Args:
-        team: threads of the team; the others to choose from are a quarter of them and one.
+        team: threads of the team; the others to choose from are half of them, a quarter and one.
     """
 
     def __init__(self, team: int) -> None:
-        self._numbers = sorted({team, max(team // 4, 1), 1}, reverse=True)
+        self._numbers = sorted({1, *(max(team >> shift, 1) for shift in range(3))}, reverse=True)
         self._cost: dict[tuple[int, int], float] = {}
         self._decisions = 0
 
