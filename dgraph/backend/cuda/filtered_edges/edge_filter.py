@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from dgraph.backend.cuda.device_graph.device_graph import DeviceCsr
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.round_kernels.machine import GpuMachine
@@ -33,13 +32,13 @@ class FilteredMachine(EdgeFilter):
 
     def renew(self, traced: Traced) -> None:
         """Prepare for another run, which filters all edges anew."""
-        self._walk(self.graph.out.offsets, self.graph.out.neighbours, self.graph.edges)
+        self._walk(self.graph.out, self.graph.edges)
         super().renew(traced)
 
-    def _walk(self, offsets: Any, neighbours: Any, edges: int) -> None:
+    def _walk(self, rows: DeviceCsr, edges: int) -> None:
         """Have rounds walk these rows."""
-        address = self.device.address
-        self.kernels.set_members(out_offsets=address(offsets), out_neighbours=address(neighbours), out_edges=edges)
+        offsets, neighbours = self.device.address(rows.offsets), self.device.address(rows.neighbours)
+        self.kernels.set_members(out_offsets=offsets, out_neighbours=neighbours, out_edges=edges)
 
     def begin(self) -> None:
         """Filter the edges.
@@ -56,4 +55,4 @@ class FilteredMachine(EdgeFilter):
         if kept > len(arrays.kept):
             return
         self._launch_filter("keep_marked")
-        self._walk(arrays.kept_offsets, arrays.kept, kept)
+        self._walk(DeviceCsr(arrays.kept_offsets, arrays.kept, None), kept)
