@@ -25,6 +25,7 @@ from dgraph.result import arrow_tables, notebook
 from dgraph.result.columns import UNREACHED, Columns, rows_at
 from dgraph.result.edge_values import EdgeValues
 from dgraph.result.files import save
+from dgraph.result.files.file_rows import order_of_ranks
 from dgraph.result.files.matrix_file import SUFFIXES
 from dgraph.result.largest_rows import descending, largest_rows
 from dgraph.result.matrix import DistanceMatrix
@@ -280,12 +281,16 @@ class Result(ResultTables):
 
     def _gathered(self, root: int) -> dict[str, np.ndarray]:
         """Gather all rows on ``root``, names as bytes; no rows elsewhere; collective."""
-        columns = {name: self.comm.gathered(values, root) for name, values in self._here().items()}
-        vertex = columns["vertex"]
-        if not np.all(vertex[1:] > vertex[:-1]):
-            order = np.argsort(vertex, kind="stable")
-            for name in columns:
-                columns[name] = columns[name][order]
+        here, numbers, columns = self._here(), self._numbers["vertex"], {}
+        counts, in_order, first = order_of_ranks(len(numbers), numbers, self.comm)
+        for name in here:
+            if name == "vertex" and first is not None and self.named is None:  # consecutive ids need not be sent
+                columns[name] = np.arange(first, first + (int(counts.sum()) if self.comm.rank == root else 0))
+            else:
+                columns[name] = self.comm.gathered(here[name], root)
+        if not in_order and self.comm.rank == root:
+            order = np.argsort(columns["vertex"], kind="stable")
+            columns = {name: values[order] for name, values in columns.items()}
         return columns
 
     @collective
