@@ -239,16 +239,9 @@ class Result(ResultTables):
 
     def first_rows(self, count: int) -> dict[str, np.ndarray]:
         """Return this rank's first rows, names as bytes; columns on a GPU stay there. Not collective."""
+        words, rows = {} if self.named is None else self.named.words, np.arange(min(count, self.count_rows()))
         columns = self._numbers
-        words = {} if self.named is None else self.named.words
-        return {
-            name: words[name][:count]
-            if name in words
-            else columns.head(name, count)
-            if isinstance(columns, Columns)
-            else columns[name][:count]
-            for name in columns
-        }
+        return {name: words[name][:count] if name in words else rows_at(columns, name, rows) for name in columns}
 
     def count_rows(self) -> int:
         """Return the number of this rank's rows; not collective."""
@@ -281,14 +274,13 @@ class Result(ResultTables):
 
     def _gathered(self, root: int) -> dict[str, np.ndarray]:
         """Gather all rows on ``root``, names as bytes; no rows elsewhere; collective."""
-        here, numbers, columns = self._here(), self._numbers["vertex"], {}
+        here, numbers, rank = self._here(), self._numbers["vertex"], self.comm.rank
         counts, in_order, first = order_of_ranks(len(numbers), numbers, self.comm)
-        for name in here:
-            if name == "vertex" and first is not None and self.named is None:  # consecutive ids need not be sent
-                columns[name] = np.arange(first, first + (int(counts.sum()) if self.comm.rank == root else 0))
-            else:
-                columns[name] = self.comm.gathered(here[name], root)
-        if not in_order and self.comm.rank == root:
+        ids = {}
+        if first is not None and self.named is None:  # consecutive ids need not be sent
+            ids["vertex"] = np.arange(first, first + counts.sum() * (rank == root))
+        columns = ids | {name: self.comm.gathered(here[name], root) for name in here if name not in ids}
+        if not in_order and rank == root:
             order = np.argsort(columns["vertex"], kind="stable")
             columns = {name: values[order] for name, values in columns.items()}
         return columns
