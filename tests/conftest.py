@@ -16,6 +16,7 @@ import signal
 import sys
 import tempfile
 import time
+import weakref
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -275,6 +276,34 @@ def launched(monkeypatch):
 
     monkeypatch.setattr(Launcher, "launch", noted)
     return names
+
+
+@pytest.fixture
+def no_host_checks(monkeypatch):
+    """Let no rank return to its host because time has passed, as emulated GPUs do where others work; seconds of it."""
+    from dgraph.backend.cuda.codegen import exchange_state
+    from dgraph.backend.cuda.multi_gpu import device_bsp
+
+    seconds = device_bsp.HOST_CHECK_TIME
+    monkeypatch.setattr(exchange_state, "HOST_CHECK_TIME", 10**12)
+    monkeypatch.setattr(device_bsp, "HOST_CHECK_TIME", 1000.0)
+    return seconds
+
+
+@pytest.fixture
+def late_ranks(monkeypatch, no_host_checks):
+    """Let ranks but the first reach a machine's persistent kernel after twice the time of a host check."""
+    from dgraph.backend.cuda.round_kernels.launcher import Launcher
+
+    launch, entered = Launcher.launch, weakref.WeakSet()
+
+    def late(self, module, kernel, *args, **more):
+        if kernel in ("persistent_bfs", "multi_gpu_rounds") and self.graph.local.gids[0] and self not in entered:
+            entered.add(self)
+            time.sleep(2 * no_host_checks)
+        return launch(self, module, kernel, *args, **more)
+
+    monkeypatch.setattr(Launcher, "launch", late)
 
 
 class Meeting:

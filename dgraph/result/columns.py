@@ -128,10 +128,6 @@ class Columns(dict[str, np.ndarray]):
             column = self._given.get(name)
             return column.fetched(self._order) if isinstance(column, FieldColumn) else None
 
-    def head(self, name: str, count: int) -> np.ndarray:
-        """Return the first rows of a column, without copying the whole of it from a GPU."""
-        return self.rows(name, np.arange(min(count, len(self["vertex"]))))
-
     def rows(self, name: str, positions: np.ndarray) -> np.ndarray:
         """Return some rows of a column, int64 positions, without copying the whole of it from a GPU."""
         with calls.lock:

@@ -25,6 +25,7 @@ from dgraph.result import arrow_tables, notebook
 from dgraph.result.columns import UNREACHED, Columns, rows_at
 from dgraph.result.edge_values import EdgeValues
 from dgraph.result.files import save
+from dgraph.result.files.file_rows import order_of_ranks
 from dgraph.result.files.matrix_file import SUFFIXES
 from dgraph.result.largest_rows import descending, largest_rows
 from dgraph.result.matrix import DistanceMatrix
@@ -238,16 +239,9 @@ class Result(ResultTables):
 
     def first_rows(self, count: int) -> dict[str, np.ndarray]:
         """Return this rank's first rows, names as bytes; columns on a GPU stay there. Not collective."""
+        words, rows = {} if self.named is None else self.named.words, np.arange(min(count, self.count_rows()))
         columns = self._numbers
-        words = {} if self.named is None else self.named.words
-        return {
-            name: words[name][:count]
-            if name in words
-            else columns.head(name, count)
-            if isinstance(columns, Columns)
-            else columns[name][:count]
-            for name in columns
-        }
+        return {name: words[name][:count] if name in words else rows_at(columns, name, rows) for name in columns}
 
     def count_rows(self) -> int:
         """Return the number of this rank's rows; not collective."""
@@ -280,12 +274,15 @@ class Result(ResultTables):
 
     def _gathered(self, root: int) -> dict[str, np.ndarray]:
         """Gather all rows on ``root``, names as bytes; no rows elsewhere; collective."""
-        columns = {name: self.comm.gathered(values, root) for name, values in self._here().items()}
-        vertex = columns["vertex"]
-        if not np.all(vertex[1:] > vertex[:-1]):
-            order = np.argsort(vertex, kind="stable")
-            for name in columns:
-                columns[name] = columns[name][order]
+        here, numbers, rank = self._here(), self._numbers["vertex"], self.comm.rank
+        counts, in_order, first = order_of_ranks(len(numbers), numbers, self.comm)
+        ids = {}
+        if first is not None and self.named is None:  # consecutive ids need not be sent
+            ids["vertex"] = np.arange(first, first + counts.sum() * (rank == root))
+        columns = ids | {name: self.comm.gathered(here[name], root) for name in here if name not in ids}
+        if not in_order and rank == root:
+            order = np.argsort(columns["vertex"], kind="stable")
+            columns = {name: values[order] for name, values in columns.items()}
         return columns
 
     @collective

@@ -16,7 +16,6 @@ from dgraph.algorithms.kcore_parts.peel import Peel
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.backend.cuda.codegen import control_block, exchange_state
 from dgraph.backend.cuda.gpu_options import GpuPlan
-from dgraph.backend.cuda.multi_gpu import device_bsp
 from dgraph.backend.cuda.round_kernels.machine import GpuMachine
 from dgraph.comm import world
 
@@ -118,7 +117,7 @@ def test_nor_on_gpus_of_any_number():
 
 
 @pytest.fixture
-def begun(monkeypatch):
+def begun(monkeypatch, no_host_checks):
     """Rounds in which rank 0 launches the kernel that runs many rounds."""
     seen, launch, across = [], GpuMachine.launch, GpuMachine.run_device_rounds
 
@@ -138,8 +137,6 @@ def begun(monkeypatch):
 
     monkeypatch.setattr(GpuMachine, "launch", launched)
     monkeypatch.setattr(GpuMachine, "run_device_rounds", entered)
-    monkeypatch.setattr(exchange_state, "HOST_CHECK_TIME", 10**12)  # an emulated GPU is slow
-    monkeypatch.setattr(device_bsp, "HOST_CHECK_TIME", 1000.0)
     return seen
 
 

@@ -70,6 +70,20 @@ def test_rows_of_the_edges_that_stay(device, alike, hub, wide, monkeypatch):
 
 
 @on_devices
+def test_the_next_run_filters_all_edges_again(device, monkeypatch):
+    """Check edges of a path that stay in the second run, of which the first drops half."""
+    path = np.arange(40)
+    src, dst, *_ = oracles.symmetric(path, path + 1)
+    machine = begun(device_of(device), 41, src, dst, np.arange(41) // 2, monkeypatch)
+    assert len(rows(machine)[1]) == 40
+    machine.rest()
+    machine.renew(machine.traced)
+    machine.start({"core": np.ones(41, np.int32), "top": (np.arange(41) > 1).astype(np.int32)})
+    machine.begin()
+    assert len(rows(machine)[1]) == 78
+
+
+@on_devices
 def test_too_many_stay(device, monkeypatch):
     """Check one edge more than fits, and exactly as many as fit."""
     path = np.arange(40)

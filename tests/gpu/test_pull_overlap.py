@@ -32,7 +32,7 @@ def hubs(directed=True):
 
 
 @pytest.fixture(autouse=True)
-def copied(monkeypatch):
+def copied(monkeypatch, no_host_checks):
     """Copies of all ranks, as (to, size); small pulls are split, too, and short rows count as long."""
     done, copy = [], Raw.copy
 
@@ -41,7 +41,6 @@ def copied(monkeypatch):
         copy(self, to, source, size, stream)
 
     monkeypatch.setattr(pull_overlap, "MUCH", 1)
-    monkeypatch.setattr(device_bsp, "HOST_CHECK_TIME", 1000.0)  # an emulated GPU is slow
     for name, edges in (("SHORT_ROW", 4), ("LONG_ROW", 9), ("CHUNK", 8)):
         monkeypatch.setattr(control, name, edges)
     monkeypatch.setattr(Raw, "copy", counted)

@@ -61,6 +61,22 @@ def test_a_rank_that_lost_its_machine_has_all_start_again(program, loser):
     assert succeed(RANKS, work) == [int(loser is not None)] * RANKS  # a graph that one rank evicted leaves all
 
 
+def test_a_run_does_not_use_mailboxes_that_another_program_replaced():
+    """Check a program of small messages before and after one whose messages need larger mailboxes."""
+
+    def work(comm):
+        local, backend = setting(comm)
+        first = context(comm, local, backend, repeats=False).run(Levels(source=1))["level"].copy()
+        boxes = backend.graph_of(local).post
+        context(comm, local, backend, repeats=False).run(PageRank(tol=0.0, max_iter=2))
+        assert backend.graph_of(local).post is not boxes
+        for _ in range(2):
+            again = context(comm, local, backend, repeats=True).run(Levels(source=1))
+            np.testing.assert_array_equal(again["level"], first)
+
+    succeed(RANKS, work)
+
+
 @pytest.mark.parametrize("repeats", [False, True])
 def test_a_source_that_no_rank_owns_is_refused_by_all(repeats):
     def work(comm):

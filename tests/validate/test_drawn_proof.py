@@ -88,14 +88,16 @@ def wrong(name, columns, graph):
         yield "unreached", changed("distance", before[far], FAR)
 
 
-@pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.parametrize(("ranks", "memory"), [(1, None), (3, None), (3, 700)])
 @pytest.mark.parametrize(("name", "options"), [("bfs", {}), ("sssp", {"weights": "1..9"})])
-def test_wrong_answers_are_refused_as_by_rows(name, options, ranks):
+def test_wrong_answers_are_refused_as_by_rows(name, options, ranks, memory):
+    """Check ranks that hold all distances, and ranks whose memory suffices for those of one rank."""
     whole, columns = solved(name, "rmat:6,edge_factor=3", options)
     answers = list(wrong(name, columns, whole))
 
     def work(comm):
         graph = built(comm, "rmat:6,edge_factor=3", options)
+        graph.built_on.memory = memory or graph.built_on.memory
         drawn_verdicts = [drawn(comm, graph, name, answer, {}) for _, answer in answers]
         assert graph._host is None
         return drawn_verdicts

@@ -41,6 +41,25 @@ def splitters(vertex: np.ndarray, parts: int, total: int, comm: Comm) -> np.ndar
     return samples[middle] if samples.size else np.zeros(parts - 1, np.int64)
 
 
+def order_of_ranks(rows: int, ids: np.ndarray | None, comm: Comm) -> tuple[np.ndarray, bool, int | None]:
+    """Return how the rows of ranks follow each other; collective.
+
+    Args:
+        rows: of this rank.
+        ids: int64, ascending on this rank; None: rows are in order.
+        comm: the ranks.
+
+    Returns:
+        The number of rows by rank, True if ids ascend from rank to rank, and the first id if all are consecutive.
+    """
+    ends = [0, 0] if ids is None or not rows else [ids[0], ids[-1]]
+    counts, lowest, highest = comm.allgather(np.array([rows, *ends], np.int64)).T
+    first, last = lowest[counts > 0], highest[counts > 0]
+    in_order = ids is None or bool((last[:-1] < first[1:]).all())
+    consecutive = in_order and first.size and last[-1] - first[0] + 1 == counts.sum()
+    return counts, in_order, int(first[0]) if consecutive else None
+
+
 class FileRows:
     """The rows of a file; the constructor is collective.
 
@@ -74,10 +93,8 @@ class FileRows:
         self.comm, self.key, self.infinity, self.nullable = comm, key, infinity, nullable
         self.threads, self.metadata = threads, metadata
         mine = len(next(iter(self.columns.values())))
-        ends = [0, 0] if key is None or not mine else [key[0], key[-1]]
-        counts, lowest, highest = comm.allgather(np.array([mine, *ends], np.int64)).T
+        counts, self._in_order, _ = order_of_ranks(mine, key, comm)
         self.total, self._before = int(counts.sum()), int(counts[: comm.rank].sum())
-        self._in_order = key is None or bool((highest[counts > 0][:-1] < lowest[counts > 0][1:]).all())
         if comm.size == 1:
             self._cuts = np.array([0, mine])
         else:

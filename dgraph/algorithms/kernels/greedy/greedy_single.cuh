@@ -43,15 +43,27 @@ KERNEL begin_colors(i64) {
     for (u64 v = thread_rank(); v < ((u64)env.n + 3) / 4 * 4; v += threads()) env.color[v] = v < (u64)env.n ? -1 : 0;
 }
 
-// Call ``f(u)`` with the neighbours ahead of v, by the lanes of a warp. A sorted row is read while degrees can be large enough.
+// Call ``f(ahead, u, color)`` for a row's neighbours u, by the lanes of a warp, with the colour that u had a step ago. A sorted
+// row is read while degrees can be large enough. Neighbours are loaded two steps ahead, and what is read of them one: when the
+// last neighbour that v waits for has its colour, the rest of the row is there.
 template <class F> DEVICE void each_ahead(u32 v, const F& f) {
     const u64 last = env.offsets[v + 1];
     const degree_t own = env.degree[v];
-    for (u64 e = env.offsets[v] + lane_id(); e - lane_id() < last; e += 32) {
-        const u32 u = e < last ? env.neighbours[e] : v;
-        const degree_t theirs = env.degree[u];
-        f(e < last && is_ahead(u, v, own, theirs), u);
-        if (env.most_from && ballot(e < last && env.most_from[u >> env.tile_bits] < own)) break;
+    const auto neighbour = [&](u64 e) { return e < last ? env.neighbours[e] : v; };
+    const auto too_small = [&](u32 u) { return env.most_from && env.most_from[u >> env.tile_bits] < own; };
+    u64 e = env.offsets[v] + lane_id();
+    u32 u = neighbour(e), next = neighbour(e + 32);
+    degree_t theirs = env.degree[u];
+    int color = fresh(env.color + u);
+    bool ends = too_small(u);
+    for (;;) {
+        const u32 after = neighbour(e + 64);
+        const degree_t next_degree = env.degree[next];
+        const int next_color = fresh(env.color + next);
+        const bool next_ends = too_small(next);
+        f(e < last && is_ahead(u, v, own, theirs), u, color);
+        if (e - lane_id() + 32 >= last || ballot(e < last && ends)) return;
+        e += 32, u = next, next = after, theirs = next_degree, color = next_color, ends = next_ends;
     }
 }
 
@@ -72,8 +84,8 @@ KERNEL color_long(i64) {
         for (int base = 0; found < 0; base += 32 * WINDOW_WORDS) {
             for (u32 i = lane_id(); i < WINDOW_WORDS; i += 32) seen[i] = 0;
             __syncwarp();
-            each_ahead(v, [&](bool mine, u32 u) {
-                int color = mine ? fresh(env.color + u) : 0;
+            each_ahead(v, [&](bool mine, u32 u, int color) {
+                if (!mine) color = 0;
                 while (ballot(color < 0)) {
                     if (color < 0) color = fresh(env.color + u);
                     WAIT();

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -51,7 +51,7 @@ class Exchange:
         links = machine.graph.links
         assert links is not None
         self.machine: GpuMachine = weakref.proxy(machine)  # a strong reference would keep arrays allocated
-        self.comm, self.record = comm, record
+        self.comm = comm
         self.graph, self.device = machine.graph, machine.device
         self.peers = self.graph.peers
         fields = machine.traced.fields
@@ -64,10 +64,19 @@ class Exchange:
         self._role_sizes = self.post.role_sizes
         self.most = _times(machine.options.small, comm.size)
         self.runs_multi_gpu, self.runs_persistent_bfs = machine.runs_multi_gpu, machine.runs_persistent_bfs
-        self._timer: AbstractContextManager = record("compute")
-        self._write_post(plans)
+        self._post_words = self._prepare_post(plans)
         self.pulls = plans["pull"]
+        self.begin(record)
+
+    def begin(self, record: Any) -> None:
+        """Serve a run of the program with the mailboxes that the graph has."""
+        self.record, self._timer = record, record("compute")
         self.packs: Callable[[int], None] | None = None
+        self._post_words[[state.POST_NUMBER, state.POST_STAMP, state.POST_PATIENCE]] = (
+            self.post.number, self.post.stamp, int(1e9 * patience(self.comm)),
+        )  # fmt: skip
+        self.device.write(self.machine.arrays.post, self._post_words)
+        self._seen = self._post_words
 
     def _bound(self, peer: int, plans: Any, widths: Mapping[str, int]) -> int:
         """Return the most bytes of a message to or from a peer, over all phases and directions."""
@@ -81,7 +90,8 @@ class Exchange:
         """Positions that may be sent as offsets without being counted first."""
         return min(max(self.machine.options.small, 0), FEW)
 
-    def _write_post(self, plans: Mapping[str, Any]) -> None:
+    def _prepare_post(self, plans: Mapping[str, Any]) -> np.ndarray:
+        """Return the words of the exchange that do not depend on the run, and set the kernels' members."""
         push = plans["push"]
         device, graph, post = self.device, self.graph, self.machine.arrays.post
         others = [*self.peers, *(r for r in range(self.comm.size) if r != self.comm.rank and r not in self.peers)]
@@ -89,8 +99,6 @@ class Exchange:
             self.post.table = device.put(np.array([self._pack_peer(peer) for peer in others], np.uint64).view(np.int64))
         offsets, slots = graph.mirror_slots
         words = np.zeros(post.size, np.int64)
-        words[state.POST_NUMBER], words[state.POST_STAMP] = self.post.number, self.post.stamp
-        words[state.POST_PATIENCE] = int(1e9 * patience(self.comm))
         words[state.POST_OFFSET_LIMIT], words[state.POST_SMALL_LIMIT] = self._few, self.most
         self.pushed = words[state.POST_REDUCE] = self._reducing(push.reduce, push.reduce_role)
         marked = push.frontier and self.machine.dirties
@@ -103,14 +111,13 @@ class Exchange:
             (3, _either(pull.broadcast_role, pull.reduce_role), False),  # a reached mirror scans no in-edges
         ):  # fmt: skip
             words[state.POST_BFS + word] = self._exchange_word((), role, reduces=reduces)
-        device.write(post, words)
-        self._seen = words
         self.machine.kernels.set_members(
             peers=device.address(self.post.table), peer_count=len(self.peers), others=len(others),
             whole_rows=int(not self._role_sizes["row"]),
             next_peer=sum(peer < self.comm.rank for peer in self.peers) % max(len(self.peers), 1),
             mirror_slot_offsets=device.address(offsets), mirror_slots=device.address(slots),
         )  # fmt: skip
+        return words
 
     def _pack_peer(self, peer: int) -> list[int]:
         """Return one ``Peer`` of ``messages.cuh`` as words."""

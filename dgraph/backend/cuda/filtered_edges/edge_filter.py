@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dgraph.backend.cuda.device_graph.device_graph import DeviceCsr
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.round_kernels.machine import GpuMachine
@@ -24,12 +25,20 @@ class EdgeFilter(GpuMachine):
 class FilteredMachine(EdgeFilter):
     """Machine that copies useful edges into rows of their own before the first round, if they are few."""
 
-    renewable = False
-
     @classmethod
     def serves(cls, traced: Traced, extent: GraphSize, options: GpuPlan, pulls: bool) -> bool:
         """Return True if some edges of the program can never propose anything."""
         return options.filters_edges(traced, extent, pulls)
+
+    def renew(self, traced: Traced) -> None:
+        """Prepare for another run, which filters all edges anew."""
+        self._walk(self.graph.out, self.graph.edges)
+        super().renew(traced)
+
+    def _walk(self, rows: DeviceCsr, edges: int) -> None:
+        """Have rounds walk these rows."""
+        offsets, neighbours = self.device.address(rows.offsets), self.device.address(rows.neighbours)
+        self.kernels.set_members(out_offsets=offsets, out_neighbours=neighbours, out_edges=edges)
 
     def begin(self) -> None:
         """Filter the edges.
@@ -46,8 +55,4 @@ class FilteredMachine(EdgeFilter):
         if kept > len(arrays.kept):
             return
         self._launch_filter("keep_marked")
-        self.kernels.set_members(
-            out_offsets=self.device.address(arrays.kept_offsets),
-            out_neighbours=self.device.address(arrays.kept),
-            out_edges=kept,
-        )
+        self._walk(DeviceCsr(arrays.kept_offsets, arrays.kept, None), kept)

@@ -44,11 +44,11 @@ class LightEdgesMachine(EdgeFilter):
     def _made(self, heaviest: float) -> DeviceCsr | None:
         """Return rows of the light edges in their original order; None where there are too many."""
         graph, xp, address = self.graph, self.device.xp, self.device.address
-        out = graph.out
+        rows = graph.out
         if not graph.edges:
             return None
         bits = xp.empty((graph.edges + 31) // 32, np.uint32)
-        sums = xp.empty(len(bits), out.offsets.dtype)
+        sums = xp.empty(len(bits), rows.offsets.dtype)
         self.kernels.set_members(marked_edges=address(bits), marked_sums=address(sums))
         self._launch_filter("mark_light", int(np.float64(heaviest).view(np.int64)))
         self._launch_filter("count_marked")
@@ -56,8 +56,8 @@ class LightEdgesMachine(EdgeFilter):
         count = int(self.device.get(sums[-1:])[0])
         if count > graph.extent.edges // LIGHTEST:
             return None
-        offsets = xp.empty_like(out.offsets)
-        neighbours, weights = xp.empty(max(count, 1), np.uint32), xp.empty(max(count, 1), out.weights.dtype)
+        offsets = xp.empty_like(rows.offsets)
+        neighbours, weights = xp.empty(max(count, 1), np.uint32), xp.empty(max(count, 1), rows.weights.dtype)
         self.kernels.set_members(kept=address(neighbours), kept_weights=address(weights), kept_offsets=address(offsets))
         self._launch_filter("keep_marked")
         return DeviceCsr(offsets, neighbours[:count], weights[:count])

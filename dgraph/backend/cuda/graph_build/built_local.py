@@ -241,8 +241,8 @@ class BuiltLocal(LocalGraph):
         if self.ids is not None:
             position = int(np.searchsorted(self.ids, vertex))
             return position if position < self.n and self.ids[position] == vertex else None
-        if self.masters == self.n:  # lids are original ids
-            return vertex if 0 <= vertex < self.n else None
+        if self._first_gid is not None:
+            return vertex - self._first_gid if 0 <= vertex - self._first_gid < self.masters else None
         own, order = self.vertices.original[: self.masters], self.vertices.order
         for first in range(0, self.masters if 0 <= vertex < self.n else 0, SOME):
             positions = self.device.xp.flatnonzero(own[first : first + SOME] == vertex)
@@ -251,11 +251,23 @@ class BuiltLocal(LocalGraph):
                 return position if order is None else int(order[position])
         return None
 
+    @cached_property
+    def _first_gid(self) -> int | None:
+        """First of the masters' gids if these are consecutive, as of blocks of vertices; else None."""
+        if not 0 < self.masters < self.n:
+            return 0
+        first, last = (self._read(self.vertices.original, lid) for lid in (0, self.masters - 1))
+        return first if last - first == self.masters - 1 else None
+
+    def _read(self, column: Any, lid: int) -> int:
+        """Return a vertex's value of a column by position, on the device."""
+        place = self.vertices.place
+        return int(column[lid if place is None else int(place[lid])])
+
     def degree_of(self, lid: int) -> int:
         """Return the out-degree of a vertex in the whole graph."""
         if self._asked is None or self._asked[0] != lid:  # each call asks for its source's, and the GPU answers slowly
-            place = self.vertices.place
-            self._asked = lid, int(self.degree[lid if place is None else int(place[lid])])
+            self._asked = lid, self._read(self.degree, lid)
         return self._asked[1]
 
     @cached_property

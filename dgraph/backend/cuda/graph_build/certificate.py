@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,9 @@ from dgraph.backend.cuda.certificates import rule_numbers as rules
 from dgraph.backend.cuda.graph_build.build_kernels import RULE_UNIT, BuildKernels, words
 from dgraph.backend.cuda.graph_build.build_memory import demand
 from dgraph.graph.block import EdgeBlock
+
+WINDOW = 16
+"""Bytes a vertex of free memory with which a GPU takes the distances of all ranks at once, and draws edges once."""
 
 
 class EdgeCertificate:
@@ -49,7 +53,7 @@ class EdgeCertificate:
     ) -> dict[str, tuple[int, int]]:
         """Check the distances and predecessors of this rank's vertices against every edge; collective.
 
-        Edges are drawn once for each rank's vertices as sources, so no rank holds all distances.
+        Where memory is short, edges are drawn once for each rank's vertices as sources.
 
         Args:
             distance: int64 or float64, shape (rows,).
@@ -79,12 +83,13 @@ class EdgeCertificate:
             self._limit(kernels, cutoff, real)
             kernels.set(low=self.first, high=self.first + self.rows, source=source)
             kernels.launch("prove_vertices", 0)
-        starts = np.append(comm.allgather(np.array([self.first], np.int64))[:, 0], self.n)
-        for rank in range(comm.size):
-            window = distance if comm.size == 1 else self._broadcast_distances(distance, rank)
+        starts = np.append(comm.allgather(np.array([self.first], np.int64))[:, 0], self.n).tolist()
+        lacking = comm.size > 1 and comm.total(WINDOW * self.n > device.free(WINDOW * self.n)) > 0
+        for first, end in pairwise(range(comm.size + 1)) if lacking else [(0, comm.size)]:
+            window = self._window(kernels, distance, starts, first, end)
             with comm.together():
-                kernels.take(window=kernels.arrays["claimed"] if comm.rank == rank else device.put(window))
-                kernels.set(window_low=int(starts[rank]), window_high=int(starts[rank + 1]))
+                kernels.take(window=window)
+                kernels.set(window_low=starts[first], window_high=starts[end])
                 if predecessor is not None:
                     kernels.launch("prove_predecessors")
                 kernels.launch("prove_arcs")
@@ -129,8 +134,20 @@ class EdgeCertificate:
             most = np.iinfo(np.int64).max
             kernels.set(cutoff=most if cutoff is None or cutoff >= most else math.floor(cutoff))
 
-    def _broadcast_distances(self, distance: np.ndarray, rank: int) -> np.ndarray:
-        """Broadcast the distances of rank ``rank``'s vertices; collective."""
-        comm = self.graph.comm
-        mine = distance if comm.rank == rank else distance[:0]
-        return comm.alltoallv([mine] * comm.size)[rank]
+    def _window(self, kernels: BuildKernels, distance: np.ndarray, starts: list[int], first: int, end: int) -> Any:
+        """Return the distances of the vertices of ranks ``first … end`` on the device, one rank's sent after the other.
+
+        Collective.
+        """
+        comm, device, claimed = self.graph.comm, self.graph.built_on, kernels.arrays["claimed"]
+        if comm.size == 1:
+            return claimed
+        with comm.together():
+            window = device.xp.empty(starts[end] - starts[first], distance.dtype)
+        for rank in range(first, end):
+            mine = distance if comm.rank == rank else distance[:0]
+            sent = comm.alltoallv([mine] * comm.size)[rank]
+            with comm.together():
+                place = window[starts[rank] - starts[first] : starts[rank + 1] - starts[first]]
+                device.copy(place, claimed if comm.rank == rank else device.put(sent))
+        return window

@@ -48,6 +48,9 @@ class DeviceExchange(Protocol):
     def ends_only(self) -> bool:
         """True if mirrors are only targets of edges."""
 
+    def begin(self, record: Any) -> None:
+        """Serve another run."""
+
     def check(self) -> None:
         """Raise if a peer has failed."""
 
@@ -109,7 +112,10 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
         Returns:
             The exchange; None where fields pass through host memory.
         """
-        if self.graph.links is not None:
+        if self.repeats and self._last_exchange.post is self.graph.post:
+            self.device_exchange = self._last_exchange
+            self.device_exchange.begin(record)
+        elif self.graph.links is not None:
             assert self.make_exchange is not None
             self.device_exchange = self.make_exchange(self, comm, plans, record)
         return self.device_exchange
@@ -154,8 +160,8 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
     @property
     def settled(self) -> bool:
         """True if a machine at rest needs no compilation, and the graph's mailboxes take its messages."""
-        post, links, sizes = self.graph.post, self.graph.links, self._message_sizes
-        fits = post is not None and links is not None and sizes is not None and post.serves(links, sizes)
+        post, links, last = self.graph.post, self.graph.links, self._last_exchange
+        fits = post is not None and links is not None and last is not None and post.serves(links, last.sizes)
         return fits and self.loaded and self.large_compiled and not self.sources.postponed
 
     def use_large(self, compiled: bool) -> bool:

@@ -25,7 +25,7 @@ class Renewal(MachineParts):
     sources: ModuleSet
     device_exchange: Any
     repeats = False
-    _message_sizes: dict[int, int] | None = None
+    _last_exchange: Any = None
     _begin_log: Callable[[], None]
 
     def _begin_fields(self, forced: str) -> None:
@@ -50,12 +50,10 @@ class Renewal(MachineParts):
         return self.arrays.kept_bytes + sum(array.nbytes for _, array in self._uploaded.values())
 
     def rest(self) -> None:
-        """Let go of the fields, which the result owns, and of the exchange: every run makes its own with all ranks."""
+        """Let go of the fields, which the result owns, and of the exchange, which only a repeated run takes again."""
         self.arrays.drop_fields()
         self.state.clear()
-        if self.device_exchange is not None:
-            self._message_sizes = self.device_exchange.sizes
-        self.device_exchange, self.repeats = None, False
+        self._last_exchange, self.device_exchange, self.repeats = self.device_exchange, None, False
 
     def renew(self, traced: Traced) -> None:
         """Prepare a machine at rest for a run of the same program with other values of parameters."""
