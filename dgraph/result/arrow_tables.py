@@ -79,19 +79,11 @@ def _strings(pyarrow: Any, words: Any) -> Any:
     try:
         return words.cast(pyarrow.string())
     except pyarrow.ArrowInvalid as wrong:
-        name = next(name_word for name_word in words.to_pylist() if name_word is not None and not _is_text(name_word))
+        name = next(word for word in words.to_pylist() if word and word.decode(errors="ignore").encode() != word)
         raise DataError(
             f"the vertex {name!r} has a name that is not UTF-8, and tables hold UTF-8 only; recode the input (iconv "
             "-t UTF-8), or take gather(), .txt or .csv, which keep its bytes"
         ) from wrong
-
-
-def _is_text(word: bytes) -> bool:
-    try:
-        word.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def arrow_type(dtype: np.dtype) -> Any:
