@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from threading import Lock, local
 from typing import TYPE_CHECKING, Any
@@ -107,9 +107,10 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
 
             row, stored = file_size(path) / max(rows, 1), 0
             reading = Reading(round(row * (hi - lo)))
-            for count in in_order(store, groups([part.name for part in parts], lo, hi), threads):
-                stored += count
-                reading.reach(round(row * stored))
+            with _heap_memory() if text else nullcontext():
+                for count in in_order(store, groups([part.name for part in parts], lo, hi), threads):
+                    stored += count
+                    reading.reach(round(row * stored))
         if not rows:
             raise DataError(f"{path}: no edge; is it the right table?")
     columns, kept = parts[: len(chosen)], parts[len(chosen) :]
@@ -349,6 +350,19 @@ def _part(batch: Any, begin: int, lo: int, hi: int, names: list[str]) -> tuple[i
     skip = min(max(lo - begin, 0), len(batch))
     part = batch.slice(skip, max(min(hi - begin, len(batch)) - skip, 0))
     return begin + skip, [part.column(name) for name in names]
+
+
+@contextmanager
+def _heap_memory() -> Iterator[None]:
+    """Let pyarrow take memory of the C library: its own allocator keeps three times what names take at once."""
+    import pyarrow
+
+    usual = pyarrow.default_memory_pool()
+    pyarrow.set_memory_pool(pyarrow.system_memory_pool())
+    try:
+        yield
+    finally:
+        pyarrow.set_memory_pool(usual)
 
 
 @contextmanager
