@@ -77,7 +77,7 @@ def _read(path: str, column: str | None, graph: Graph) -> tuple[np.ndarray, np.n
     vertices, labels = np.empty(0, kind), np.empty(0, np.int64)
     with graph.comm.together():
         if graph.comm.rank == 0:
-            columns = _columns(path)
+            columns = _columns(path, graph.ids.names is not None)
             others = [name for name in columns if name != VERTEX]
             if VERTEX not in columns or not others:
                 raise DataError(f"{path} has the columns {', '.join(columns)}; labels need {VERTEX} and one more")
@@ -87,12 +87,12 @@ def _read(path: str, column: str | None, graph: Graph) -> tuple[np.ndarray, np.n
     return vertices, labels
 
 
-def _columns(path: str) -> dict[str, np.ndarray]:
+def _columns(path: str, named: bool) -> dict[str, np.ndarray]:
     suffix = Path(path).suffix
     if suffix not in (".npz", *SUFFIXES):
         raise UsageError(f"{path}: labels are read from .csv, .npz, .parquet and .arrow; write one of these")
     if suffix != ".npz":
-        table = read_vertex_file(path)
+        table = read_vertex_file(path, named, VERTEX)
         return {name: table[name].to_numpy() for name in table.column_names}
     try:
         with np.load(path) as arrays:

@@ -26,7 +26,8 @@ from dgraph.cli.sources import Vertices, in_file, name_of
 from dgraph.cli.terminal.terminal_progress import progress_for
 from dgraph.comm import Comm
 from dgraph.engine.checkpoint import clear, listening
-from dgraph.errors import NotConverged, OutputError, UsageError, ValidationFailed
+from dgraph.errors import DataError, NotConverged, OutputError, UsageError, ValidationFailed
+from dgraph.graph.formats.first_line import begins_number
 from dgraph.graph.generate import DEFAULT
 from dgraph.graph.load import describe
 from dgraph.graph.reading import watched_by
@@ -285,8 +286,14 @@ def _with_attributes(graph: Graph, path: Path) -> Graph:
     table, vertices = None, []
     with graph.comm.together():
         if graph.comm.rank == 0:
-            table = read_vertex_file(path)
-            table = table.rename_columns(["vertex", *table.column_names[1:]])
+            table = read_vertex_file(path, graph.ids.names is not None)
+            first, *others = table.column_names
+            if begins_number(first) or "vertex" in others:
+                raise DataError(
+                    f"{path}: its columns are {', '.join(table.column_names)}; the first line names them, the first "
+                    "column has the vertices, and no other one is called vertex; correct it"
+                )
+            table = table.rename_columns(["vertex", *others])
             vertices = table["vertex"].to_numpy()
     there = graph.has(vertices)
     total, count = graph.comm.total(len(there)), graph.comm.total(int(np.count_nonzero(there)))

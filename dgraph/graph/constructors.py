@@ -384,14 +384,7 @@ class Constructors:
     @classmethod
     @collective
     def from_scipy(
-        cls,
-        matrix,
-        *,
-        directed: bool = True,
-        policy: str = "auto",
-        device: Device = "auto",
-        comm=None,
-        **options: Any,
+        cls, matrix, *, directed: bool = True, policy: str = "auto", device: Device = "auto", comm=None, **options: Any
     ) -> Self:
         """Make the graph of a square sparse matrix: entry (i, j) is the arc i → j, and its value the weight.
 

@@ -72,11 +72,7 @@ def _fill_rows(offsets, first, sources):
 
 
 def transpose(
-    rows: int,
-    offsets: np.ndarray,
-    neighbours: np.ndarray,
-    weights: np.ndarray | None,
-    order: np.ndarray | None = None,
+    rows: int, offsets: np.ndarray, neighbours: np.ndarray, weights: np.ndarray | None, order: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Return the CSR of the reversed arcs of a square structure of ``rows`` rows and columns.
 

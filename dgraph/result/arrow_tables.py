@@ -65,27 +65,25 @@ def arrow_arrays(name: str, values: np.ndarray, nullable: Collection[str]) -> It
     rows = values.size if values.dtype.kind != "S" else max(1, CHUNK_BYTES // values.itemsize)
     for begin in range(0, max(values.size, 1), max(rows, 1)):
         part = values[begin : begin + rows]
-        array = pyarrow.array(part, mask=missing(name, part, nullable))
-        yield array if values.dtype.kind != "S" else _strings(pyarrow, array)
+        mask = missing(name, part, nullable)
+        if values.dtype.kind in "iuf":  # pyarrow.array imports pandas, .3 s
+            bits = mask if mask is None else pyarrow.py_buffer(np.packbits(~mask, bitorder="little"))
+            buffers = [bits, pyarrow.py_buffer(np.ascontiguousarray(part))]
+            yield pyarrow.Array.from_buffers(arrow_type(values.dtype), part.size, buffers)
+        else:
+            array = pyarrow.array(part, mask=mask)
+            yield array if values.dtype.kind != "S" else _strings(pyarrow, array)
 
 
 def _strings(pyarrow: Any, words: Any) -> Any:
     try:
         return words.cast(pyarrow.string())
     except pyarrow.ArrowInvalid as wrong:
-        name = next(name_word for name_word in words.to_pylist() if name_word is not None and not _is_text(name_word))
+        name = next(word for word in words.to_pylist() if word and word.decode(errors="ignore").encode() != word)
         raise DataError(
             f"the vertex {name!r} has a name that is not UTF-8, and tables hold UTF-8 only; recode the input (iconv "
             "-t UTF-8), or take gather(), .txt or .csv, which keep its bytes"
         ) from wrong
-
-
-def _is_text(word: bytes) -> bool:
-    try:
-        word.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def arrow_type(dtype: np.dtype) -> Any:

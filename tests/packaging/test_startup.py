@@ -71,6 +71,16 @@ def test_help_does_not_wait_for_the_compiler(words):
     assert child(code).splitlines()[-1] == "False"
 
 
+def test_tables_of_numbers_are_converted_without_pandas_and_algorithms(tmp_path):
+    for name in ("pyarrow", "pandas"):
+        pytest.importorskip(name)
+    table = str(tmp_path / "a.parquet")
+    for words in (["convert", "grid:4", table, "-q"], ["convert", table, str(tmp_path / "a.el"), "-q"]):
+        unwanted = "{'pandas', 'dgraph.algorithms', 'numba'} & set(sys.modules)"
+        code = f"import sys; from dgraph.cli import main; main({words!r}); print({unwanted})"
+        assert child(code).splitlines()[-1] == "set()"
+
+
 @pytest.mark.compiled
 @pytest.mark.starts_children
 def test_the_command_line_leaves_scipy_where_it_is(tmp_path):

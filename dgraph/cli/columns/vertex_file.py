@@ -1,4 +1,7 @@
-"""Tables of vertices in ``.csv``, ``.parquet`` and ``.arrow`` files: labels to compare, attributes to join."""
+"""Tables of vertices in ``.csv``, ``.parquet`` and ``.arrow`` files: labels to compare, attributes to join.
+
+pyarrow infers the types of a ``.csv``. A column becomes text where a number would lose how it is written.
+"""
 
 from __future__ import annotations
 
@@ -7,34 +10,67 @@ from typing import Any
 
 from dgraph._support.extras import extra
 from dgraph.errors import DataError, OutputError, UsageError
+from dgraph.graph.formats.kept_text import CODE, any_text, are_floats
 
 SUFFIXES = (".csv", ".parquet", ".arrow")
 
 
-def read_vertex_file(path: str | Path) -> Any:
+def read_vertex_file(path: str | Path, named: bool, vertex: str | None = None) -> Any:
     """Return the ``pyarrow.Table`` of a file.
+
+    Args:
+        path: the file.
+        named: True if its vertices are names, which a ``.csv`` may write like numbers.
+        vertex: name of their column; None: the first.
 
     Raises:
         UsageError: another suffix, or pyarrow is not installed.
-        DataError: the file is not a table.
+        DataError: the file is not a table, or two of its columns have one name.
         OutputError: it cannot be read.
     """
-    suffix = Path(path).suffix
-    if suffix not in SUFFIXES:
-        raise UsageError(f"{path}: a table of vertices is read from .csv, .parquet and .arrow; write one of these")
-    pyarrow = extra("pyarrow", f"{suffix} files")
     try:
-        if suffix == ".csv":
-            from pyarrow import csv
-
-            return csv.read_csv(path)
-        if suffix == ".parquet":
-            from pyarrow import parquet
-
-            return parquet.read_table(path)
-        with pyarrow.OSFile(str(path)) as file:
-            return pyarrow.ipc.open_file(file).read_all()
+        table = _read(path)
+        if len(set(table.column_names)) < table.num_columns:
+            raise DataError(f"{path}: two columns have one name ({', '.join(table.column_names)}); rename one")
+        return table if Path(path).suffix != ".csv" else _with_texts(path, table, named, vertex)
     except OSError as refused:
         raise OutputError(f"{path} cannot be read: {refused}") from None
     except ValueError as wrong:  # pyarrow's errors are ValueErrors
         raise DataError(f"{path} is not a table of vertices: {wrong}") from None
+
+
+def _with_texts(path: str | Path, table: Any, named: bool, vertex: str | None) -> Any:
+    """Return a table with columns as text whose numbers are names or codes (007, 0x10), or are rounded by float64."""
+    from pyarrow import csv, string, types
+
+    everything = csv.ConvertOptions(column_types=dict.fromkeys(table.column_names, string()))
+    texts = csv.read_csv(path, convert_options=everything)
+    for place, name in enumerate(table.column_names):
+        kind, text = table.field(name).type, texts[name]
+        real = types.is_floating(kind)
+        if name == vertex or (vertex is None and place == 0):
+            as_text = named or any_text(text, "^[-+]?0[xX]")
+        else:
+            as_text = (real or types.is_integer(kind)) and any_text(text, CODE)
+            as_text = as_text or (real and not are_floats(text, table[name]))
+        if as_text:
+            table = table.set_column(place, name, text)
+    return table
+
+
+def _read(path: str | Path) -> Any:
+    """Return the table as pyarrow reads it."""
+    suffix = Path(path).suffix
+    if suffix not in SUFFIXES:
+        raise UsageError(f"{path}: a table of vertices is read from .csv, .parquet and .arrow; write one of these")
+    pyarrow = extra("pyarrow", f"{suffix} files")
+    if suffix == ".csv":
+        from pyarrow import csv
+
+        return csv.read_csv(path)
+    if suffix == ".parquet":
+        from pyarrow import parquet
+
+        return parquet.read_table(path)
+    with pyarrow.OSFile(str(path)) as file:
+        return pyarrow.ipc.open_file(file).read_all()

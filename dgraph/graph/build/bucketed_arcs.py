@@ -71,15 +71,18 @@ class BucketedArcs:
                 return sum(array_buckets.count(src, dst, *form) for src, dst in array_buckets.pieces(arcs[:2]))
             return _count(*arcs[:2], *form)
 
-    def end_counts(self, targets: np.dtype, weights: np.dtype | None) -> None:
-        """Allocate the buckets for arcs with targets and weights of these dtypes."""
+    def end_counts(self, targets: np.dtype, weights: np.dtype | None, huge: bool = True) -> None:
+        """Allocate the buckets for arcs with targets and weights of these dtypes.
+
+        ``huge``: in huge pages, of which buckets touch all at once, and which miss the TLB less often.
+        """
         by_bucket = self.counts.T.ravel()
         cursors = np.cumsum(by_bucket) - by_bucket
         self.cursors = np.ascontiguousarray(cursors.reshape(-1, self.threads).T)
         self.starts = np.append(self.cursors[0], by_bucket.sum())
         size = int(self.starts[-1])
-        self.places, self.targets = large_array(size, np.uint16), large_array(size, targets)
-        self.weights = None if weights is None else large_array(size, weights)
+        self.places, self.targets = large_array(size, np.uint16, huge), large_array(size, targets, huge)
+        self.weights = None if weights is None else large_array(size, weights, huge)
 
     def append(self, arcs: tuple, base: int, loops: bool, doubled: bool, thread: int = 0) -> None:
         """Append arcs to their buckets; arguments as of :meth:`count`."""

@@ -31,7 +31,7 @@ from dgraph.graph.rows import merge_parallel, row_shares, sources_of
 
 CHUNK = 1 << 16
 """Edges that a rank sends at a time."""
-SPENT = 1 << 20
+SPENT = 1 << 19
 """Edges that a thread appends to buckets before it gives their memory back."""
 LARGEST = np.iinfo(np.int64).max
 SYMMETRISED = "symmetrised: every arc goes both ways"
@@ -94,7 +94,7 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
     listed = _Listed(src, dst, carried, base, gid_type(n), doubled, options.keep_loops, spent)
     del src, dst, weights, carried
     cuts = row_cuts(listed.sample(), listed.size * (1 + doubled), n, comm)
-    buckets, loops = _bucketed(listed, cuts, threads, comm)
+    buckets, loops = _bucketed(listed, cuts, threads, comm, huge=not (spent and ids.names is not None))
     del listed
     first, merging = int(cuts[comm.rank]), edges is None and not keep_parallel and columns is None
     offsets, targets, weights, equal, equal_loops = buckets.rows_of(merging, threads)
@@ -324,7 +324,9 @@ class _Listed:
         return src, dst, weights, loops
 
 
-def _bucketed(listed: _Listed, cuts: np.ndarray, threads: int, comm: Comm) -> tuple[BucketedArcs, int]:
+def _bucketed(
+    listed: _Listed, cuts: np.ndarray, threads: int, comm: Comm, huge: bool = True
+) -> tuple[BucketedArcs, int]:
     """Return the arcs of this rank's rows by bucket, and the number of self-loops listed here; collective.
 
     Arcs travel twice: the first pass counts them, the second appends them to their buckets. This avoids a buffer of all
@@ -340,7 +342,7 @@ def _bucketed(listed: _Listed, cuts: np.ndarray, threads: int, comm: Comm) -> tu
         parts = [listed.share(thread, threads) for thread in range(threads)]
         counted = in_order(lambda t: buckets.count(parts[t], *form, t), range(threads), threads)
         loops = sum(counted)
-        buckets.end_counts(listed.dtype, weight_type)
+        buckets.end_counts(listed.dtype, weight_type, huge)
 
         def append(thread: int) -> None:
             part = parts[thread]

@@ -51,13 +51,7 @@ class NumberedChange:
 
 
 def numbered(
-    ids: VertexIds,
-    n: int,
-    name: str,
-    add: EdgeBatch,
-    weights: np.ndarray | None,
-    remove: EdgeBatch,
-    comm: Comm,
+    ids: VertexIds, n: int, name: str, add: EdgeBatch, weights: np.ndarray | None, remove: EdgeBatch, comm: Comm
 ) -> NumberedChange:
     """Give the vertices of a change their gids; collective.
 

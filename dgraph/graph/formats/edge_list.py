@@ -18,14 +18,7 @@ from dgraph.errors import DataError
 from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.formats.counted_header import check_size, set_direction
 from dgraph.graph.formats.edge_form import edge_form
-from dgraph.graph.formats.first_line import (
-    LARGEST,
-    Counts,
-    begins_number,
-    check_names,
-    counts_of,
-    counts_warning,
-)
+from dgraph.graph.formats.first_line import LARGEST, Counts, begins_number, check_names, counts_of, counts_warning
 from dgraph.graph.formats.hidden_lines import hidden_before
 from dgraph.graph.formats.kept_text import read_kept
 from dgraph.graph.formats.line_layout import Layout
@@ -161,15 +154,7 @@ def _read_lines(
     if padded := next(filter(re.compile("0[0-9]+").fullmatch, ends), ""):
         raw.facts.notes.append(f"ids are integers, {padded} is {int(padded)}: --ids string (ids='string') reads names")
     raw.attributes = read_kept(
-        path,
-        columns.names,
-        layout.separator,
-        layout.comments,
-        head.below,
-        raw.src.size,
-        comm,
-        options,
-        raw.facts,
+        path, columns.names, layout.separator, layout.comments, head.below, raw.src.size, comm, options, raw.facts
     )
     return raw, high
 

@@ -94,7 +94,7 @@ def read_kept(
                 "quote fields that hold the separator, and remove comments behind data"
             )
         fits = [[_fits(text, kind, options.decimal) for kind in KINDS] for text in columns.values()]
-        fits = [[*fit, not _any(text, CODE)] for fit, text in zip(fits, columns.values(), strict=True)]
+        fits = [[*fit, not any_text(text, CODE)] for fit, text in zip(fits, columns.values(), strict=True)]
     fits_all = comm.allreduce(np.array(fits, np.int64).ravel(), "min").reshape(-1, len(KINDS) + 1)
     with comm.together():
         arrays = {}
@@ -161,10 +161,10 @@ def _fits(column: Any, kind: str, decimal: str) -> bool:
         values = _as(column, kind, decimal)
     except pyarrow.ArrowException:
         return False
-    return kind != "float64" or _are_floats(column, values)
+    return kind != "float64" or are_floats(column, values)
 
 
-def _are_floats(column: Any, values: Any) -> bool:
+def are_floats(column: Any, values: Any) -> bool:
     """Return False if float64 rounds an integer of a column of text beyond 2^53, or does not hold a number.
 
     A number too large becomes infinite, one too small 0.
@@ -175,12 +175,12 @@ def _are_floats(column: Any, values: Any) -> bool:
     for sizes_beyond, form in (
         (sizes >= EXACT, "^[-+]?[0-9]+$"), (sizes == np.inf, "[0-9]"), (sizes == 0, "^[^eE]*[1-9]"),
     ):  # fmt: skip
-        if sizes_beyond.any() and _any(column.filter(pyarrow.array(sizes_beyond)), form):
+        if sizes_beyond.any() and any_text(column.filter(pyarrow.array(sizes_beyond)), form):
             return False
     return True
 
 
-def _any(texts: Any, form: str) -> bool:
+def any_text(texts: Any, form: str) -> bool:
     """Return True if one of the texts has this form."""
     from pyarrow import compute
 

@@ -11,22 +11,8 @@ from typing import TYPE_CHECKING
 
 from dgraph.errors import DataError, UsageError
 from dgraph.graph.block import LoadFacts
-from dgraph.graph.formats.column_names import (
-    SAY,
-    are_names,
-    edge_columns,
-    named_columns,
-    unused_columns,
-    weight_column,
-)
-from dgraph.graph.formats.first_line import (
-    begins_number,
-    check_names,
-    header_note,
-    is_number,
-    most_columns,
-    names_ends,
-)
+from dgraph.graph.formats.column_names import SAY, are_names, edge_columns, named_columns, unused_columns, weight_column
+from dgraph.graph.formats.first_line import begins_number, check_names, header_note, is_number, most_columns, names_ends
 from dgraph.graph.formats.quoted import split_fields
 from dgraph.graph.formats.scan import ANY, NUMBER, REST, SOURCE, TARGET
 from dgraph.graph.formats.separator import columns_of, names_of

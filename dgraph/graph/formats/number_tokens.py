@@ -36,7 +36,7 @@ def tokens(text: np.ndarray, spans: np.ndarray) -> np.ndarray:
     """Return the bytes ``text[start:end]`` of int64 ``spans`` (k, 2), as an array of bytes of one width."""
     width = max(1, int((spans[:, 1] - spans[:, 0]).max(initial=1)))
     letters = np.zeros((len(spans), width), np.uint8)
-    _copy_tokens(text, spans, letters)
+    copy_tokens(text, spans, letters)
     return letters.view(f"S{width}")[:, 0]
 
 
@@ -65,7 +65,8 @@ def _copy_few_tokens(text, spans, words):
 
 
 @njit(cache=True, nogil=True, few=_copy_few_tokens)
-def _copy_tokens(text, spans, letters):
+def copy_tokens(text, spans, letters):
+    """Store ``text[start:end]`` of every span at the start of a row of ``letters``."""
     for i in range(spans.shape[0]):
         for j in range(spans[i, 0], spans[i, 1]):
             letters[i, j - spans[i, 0]] = text[j]

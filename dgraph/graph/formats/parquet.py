@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from threading import Lock, local
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from dgraph._support.threads import in_order
 from dgraph.comm.base import Comm
 from dgraph.comm.rank_threads import rank_threads
 from dgraph.errors import DataError, UsageError
-from dgraph.graph.build.array_input import DECIMALS, ROUNDED, WEIGHTS, as_ids, as_weights
+from dgraph.graph.build.array_input import DECIMALS, ROUNDED, WEIGHTS, arrow_dtype, arrow_numbers, as_ids, as_weights
 from dgraph.graph.build.attribute_columns import attributes_of, of_arrow, type_notes
 from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.formats.column import IDS, Arena
@@ -68,7 +68,7 @@ def table_weights(path: str, parquet: bool, columns: str | None) -> np.dtype | N
             return None
         kind = schema.field(chosen[2]).type
         decimal = str(kind).startswith("decimal")
-        return as_weights(np.empty(0, np.float64 if decimal else kind.to_pandas_dtype()), chosen[2]).dtype
+        return as_weights(np.empty(0, np.float64 if decimal else arrow_dtype(kind)), chosen[2]).dtype
 
 
 def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
@@ -107,9 +107,10 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
 
             row, stored = file_size(path) / max(rows, 1), 0
             reading = Reading(round(row * (hi - lo)))
-            for count in in_order(store, groups([part.name for part in parts], lo, hi), threads):
-                stored += count
-                reading.reach(round(row * stored))
+            with _heap_memory() if text else nullcontext():
+                for count in in_order(store, groups([part.name for part in parts], lo, hi), threads):
+                    stored += count
+                    reading.reach(round(row * stored))
         if not rows:
             raise DataError(f"{path}: no edge; is it the right table?")
     columns, kept = parts[: len(chosen)], parts[len(chosen) :]
@@ -162,11 +163,9 @@ def chosen_columns(path: str, names: list[str], columns: str | None) -> list[str
 
 def _check_types(path: str, schema: Any, chosen: list[str], text: bool) -> None:
     """Refuse columns whose types are none of ids or names, as ``text`` says, or of weights."""
-    import pyarrow
-
     for place, name in enumerate(chosen):
         kind = schema.field(name).type
-        what, letter = f"{path}: {name} holds {kind}", pyarrow.array([], kind).to_numpy(zero_copy_only=False).dtype.kind
+        what, letter = f"{path}: {name} holds {kind}", arrow_dtype(kind).kind
         if place > 1 and not (letter in "biuf" or str(kind).startswith("decimal")):
             raise DataError(f"{what}; weights are real numbers; convert the column")
         if place < 2 and text and not (is_text(kind) or letter in "iu"):
@@ -204,7 +203,7 @@ class _Part:
         values = self.filled(values, first)
         if self.kind == "weight" and str(values.type).startswith("decimal"):
             values = values.cast("float64")
-        array = values.to_numpy(zero_copy_only=False)
+        array = arrow_numbers(values)
         if self.kind == "id":
             if not (array.dtype == np.int64 and self._put_narrow(array.view(np.uint64), first)):
                 self._put(ids := as_ids(array, what, first), first, ids.dtype)
@@ -351,6 +350,19 @@ def _part(batch: Any, begin: int, lo: int, hi: int, names: list[str]) -> tuple[i
     skip = min(max(lo - begin, 0), len(batch))
     part = batch.slice(skip, max(min(hi - begin, len(batch)) - skip, 0))
     return begin + skip, [part.column(name) for name in names]
+
+
+@contextmanager
+def _heap_memory() -> Iterator[None]:
+    """Let pyarrow take memory of the C library: its own allocator keeps three times what names take at once."""
+    import pyarrow
+
+    usual = pyarrow.default_memory_pool()
+    pyarrow.set_memory_pool(pyarrow.system_memory_pool())
+    try:
+        yield
+    finally:
+        pyarrow.set_memory_pool(usual)
 
 
 @contextmanager

@@ -20,7 +20,13 @@ PLACES = 18
 """Most digits of a plain number."""
 
 _read = [0]
-"""Bytes that this process has read; threads may lose a count."""
+"""Bytes that this process has read or left to the kernel; threads may lose a count."""
+
+
+def expect(size: int) -> None:
+    """Leave a file of so many bytes to the kernel from its start if NumPy may not read all of them."""
+    if not affordable(size):
+        _read[0] = BYTES
 
 
 def affordable(size: int) -> bool:

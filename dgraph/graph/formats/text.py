@@ -22,7 +22,7 @@ from dgraph.comm.serial import SerialComm
 from dgraph.errors import DataError
 from dgraph.graph.block import LoadFacts
 from dgraph.graph.build.array_input import ROUNDED
-from dgraph.graph.formats import lines, scan
+from dgraph.graph.formats import lines, plain_arrays, scan
 from dgraph.graph.formats.column import GROWTH, IDS, WEIGHTS, Arena, GrowingColumn
 from dgraph.graph.formats.decimal_marks import decimal_swap
 from dgraph.graph.formats.hidden_lines import HiddenLines
@@ -157,6 +157,7 @@ def _read_ranges(path: str, reader: _Reader, begin: DataStart, comm: Comm) -> No
             )
         span = begin.size - begin.start
         lo, hi = (begin.start + span * rank // comm.size for rank in (comm.rank, comm.rank + 1))
+        plain_arrays.expect(hi - lo)
         reading = Reading(hi - lo)
         size = lines.CHUNK * (PIECE if (hi - lo) // lines.CHUNK > PIECE and reader.threads > 1 else 1)
 

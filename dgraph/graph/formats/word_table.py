@@ -19,8 +19,8 @@ from dgraph._support.threads import in_order
 from dgraph.comm.base import Comm
 from dgraph.comm.rank_threads import rank_threads
 from dgraph.graph.block import gid_type
-from dgraph.graph.build.memory_pages import large_array
-from dgraph.graph.formats.number_tokens import tokens
+from dgraph.graph.build.memory_pages import large_array, trim_heap
+from dgraph.graph.formats.number_tokens import copy_tokens
 from dgraph.graph.formats.parse_digits import word_at
 from dgraph.graph.generators.counter import mix
 from dgraph.graph.names import Names, number_names
@@ -76,7 +76,7 @@ class WordTable:
         if self._few is not None:
             return word in self._few
         letters, offsets = self.texts
-        starts = offsets[:-1][np.diff(offsets) == len(word)]
+        starts = offsets[:-1][_lengths(offsets) == len(word)]
         for place, letter in enumerate(word):
             starts = starts[letters[starts + place] == letter]
         return starts.size > 0
@@ -92,13 +92,17 @@ class WordTable:
     def words(self) -> np.ndarray:
         """Return the distinct words (dtype S) by code."""
         letters, offsets = self.texts
-        return tokens(letters, spans_of(offsets))
+        words = np.zeros(offsets.size - 1, f"S{max(1, _lengths(offsets).max(initial=0))}")
+        for first in range(0, words.size, CHUNK):  # all spans take more memory than the words
+            copy_tokens(letters, spans_of(offsets[first : first + CHUNK + 1]), letters_of(words[first : first + CHUNK]))
+        return words
 
     def number(self, columns: Sequence[np.ndarray], comm: Comm) -> tuple[Names, list[np.ndarray]]:
         """Return the names of all ranks, and columns of codes as gids, in place where these fit; collective.
 
         The table is empty afterwards.
         """
+        self._slots = np.empty(0, np.uint64)
         words = self.words()
         self.__init__()  # type: ignore[misc]
         order = word_order(words)
@@ -107,6 +111,7 @@ class WordTable:
         gids = np.empty(order.size, gid_type(int(names.starts[-1])))
         gids[order] = numbers
         del order, numbers
+        trim_heap()
         return names, [_renumbered(column, gids, rank_threads(comm)) for column in columns]
 
     def _grow(self, length: int) -> None:
@@ -130,6 +135,11 @@ def _longer(values: np.ndarray, least: int) -> np.ndarray:
     return longer
 
 
+def _lengths(offsets: np.ndarray) -> np.ndarray:
+    """Return the lengths of words, at most 255, from their offsets."""
+    return np.subtract(offsets[1:], offsets[:-1], dtype=np.uint8, casting="unsafe")
+
+
 def _renumbered(codes: np.ndarray, gids: np.ndarray, threads: int) -> np.ndarray:
     if codes.dtype != gids.dtype:
         return gids[codes]
@@ -147,9 +157,14 @@ def spans_of(offsets: np.ndarray) -> np.ndarray:
     return np.stack([offsets[:-1], offsets[1:]], axis=1).astype(np.int64, copy=False)
 
 
+def letters_of(words: np.ndarray) -> np.ndarray:
+    """Return the bytes of words (dtype S), uint8 of shape (words, width)."""
+    return np.ascontiguousarray(words).view(np.uint8).reshape(words.size, words.itemsize)
+
+
 def word_order(words: np.ndarray) -> np.ndarray:
     """Return the positions of words (dtype S) in ascending order of their bytes; equal words in any order."""
-    letters = np.ascontiguousarray(words).view(np.uint8).reshape(words.size, words.itemsize)
+    letters = letters_of(words)
     varying = [column for column in letters.T if (column != column[:1]).any()]  # bytes that words differ in
 
     def key(first: int, rows: np.ndarray | slice = slice(None)) -> np.ndarray:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.errors import DataError, DgraphError, UsageError, shown
-from dgraph.graph.build.array_input import host_array
+from dgraph.graph.build.array_input import arrow_numbers, host_array
 
 CURE = "ids are integers or strings, weights are real numbers; convert the column, for example with astype"
 NEED = "pip install 'dgraph-analytics[tables]'"
@@ -125,7 +125,7 @@ def joined(chunks: list) -> np.ndarray:
     """Return the values of Arrow arrays of numbers."""
     if not chunks:
         return np.empty(0, np.int64)
-    parts = [chunk.to_numpy(zero_copy_only=False) for chunk in chunks]
+    parts = [arrow_numbers(chunk) for chunk in chunks]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
