@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph._support.compiled import njit
+from dgraph.algorithms.communities.community_arrays import ALONE, ROUNDING, list_by_group
 from dgraph.algorithms.communities.exact_gains import as_float, exceeds, gain
 from dgraph.algorithms.communities.graph_level import GraphLevel, sums_by
 from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, add_into, barrier, mixed
@@ -13,12 +14,6 @@ from dgraph.backend.cpu.threads.team import Team
 
 GROUPS, FEW_GROUPS, SPARSE = 16, 4, 8
 """Sub-rounds of a round, and of one in which at most one of ``SPARSE`` vertices is active: few are neighbours."""
-
-ALONE = -1
-"""Target of a vertex that moves alone, and leaves its community for an empty one."""
-
-ROUNDING = 1e-12
-"""Bound of the relative error of a few sums and products in float64."""
 
 
 class Partition:
@@ -247,7 +242,7 @@ def by_group(
     team.run(_by_group, threads, gate, wanted, salt, groups, starts, places, order)
 
 
-@plain_first
+@plain_first(rounds=list_by_group)
 @njit(**OPTIONS)
 def _by_group(t, threads, gate, wanted, salt, groups, starts, places, order):
     """List the vertices of this thread. ``places``: numbers of its vertices, and then their places, by sub-round."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dgraph._support.compiled import njit
+from dgraph.algorithms.communities.community_arrays import fold_rows
 from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, fetch_add, prefetch
 from dgraph.backend.cpu.threads.plain_kernels import plain_first
@@ -126,7 +127,7 @@ def prefetch_row(order, k, end, rows):
         prefetch(rows[2], first)
 
 
-@plain_first
+@plain_first(rounds=fold_rows)
 @njit(**OPTIONS)
 def _fold(
     t, threads, taken, starts, order, firsts, offsets, targets, weights, groups, out_targets, out_weights, lengths,

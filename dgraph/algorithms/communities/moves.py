@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dgraph._support.compiled import njit
+from dgraph.algorithms.communities.community_arrays import DRAWS, move_in_rounds
 from dgraph.algorithms.communities.community_totals import (
     FEW_GROUPS,
     GROUPS,
@@ -29,9 +30,6 @@ from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, add_into, barrier, fetch_add, mixed
 from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.cpu.threads.team import Team
-
-DRAWS = 1 << 16
-"""Values of the draw that decides whether a vertex moves beside others."""
 
 
 def move(
@@ -87,7 +85,7 @@ def move(
     return best
 
 
-@plain_first
+@plain_first(rounds=move_in_rounds)
 @njit(**OPTIONS)
 def _round(
     t, threads, gate, taken, starts, order, scale, price, most, rows, totals, bounds, proposed, active, salt, groups,

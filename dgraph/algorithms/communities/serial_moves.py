@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph.algorithms.communities.community_totals import ALONE, Partition, best_move, empty_label, shift, stays
+from dgraph.algorithms.communities.community_arrays import ALONE, find_gaining
+from dgraph.algorithms.communities.community_totals import Partition, best_move, empty_label, shift, stays
 from dgraph.algorithms.communities.graph_level import CHUNK, GraphLevel
 from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, barrier, fetch_add, replace_if_equal
@@ -33,7 +34,7 @@ def sweep(partition: Partition, units: Units, most: int, vertices: np.ndarray) -
     partition.end_round()
 
 
-@plain_first
+@plain_first(rounds=find_gaining)
 @njit(**OPTIONS)
 def _find(t, threads, taken, scale, price, most, rows, totals, bounds, flags, all_sums, all_touched):
     """Flag vertices that gain by a move."""

@@ -22,7 +22,7 @@ from dgraph.backend.cpu.threads.stand_ins import BY_NAME
 MOST = 1 << 18
 """Elements of the largest array up to which a kernel runs plain: the arcs of a graph of 10^5 edges."""
 
-Rounds = Callable[..., Iterator[None]]
+Rounds = Callable[..., Iterator[None] | None]
 
 
 class PlainFirst:
@@ -44,8 +44,8 @@ class PlainFirst:
         """Call the plain or the compiled form."""
         if not self.runs_plain(args):
             return self._function(*args)
-        if self.rounds is not None:
-            return None if self.ran_rounds(args[2:]) else self._function(*args)
+        if (rounds := self.array_rounds(args[2:])) is not None:
+            return None if self.ran(rounds) else self._function(*args)
         first_runs.ran_plain(self.py_func.__name__.lstrip("_"))
         began = time.thread_time()
         try:
@@ -53,16 +53,15 @@ class PlainFirst:
         finally:
             first_runs.spend(self._stem, time.thread_time() - began)
 
-    def ran_rounds(self, args: tuple) -> bool:
-        """Run the array rounds of all threads; return False if compilation pays before they end.
+    def array_rounds(self, args: tuple) -> Iterator[None] | None:
+        """Return the array rounds for the arguments after ``threads``; None: there are none."""
+        return None if self.rounds is None else self.rounds(*args)
 
-        Args:
-            args: those of the kernel after the thread and the number of threads.
-        """
-        assert self.rounds is not None
+    def ran(self, rounds: Iterator[None]) -> bool:
+        """Run array rounds; return False if compilation pays before they end."""
         first_runs.ran_plain(self.py_func.__name__.lstrip("_"))
         began = time.thread_time()
-        ended = all(time.thread_time() - began < max(first_runs.WORTH, self.patience) for _ in self.rounds(*args))
+        ended = all(time.thread_time() - began < max(first_runs.WORTH, self.patience) for _ in rounds)
         first_runs.spend(self._stem, time.thread_time() - began)
         self._compiles |= not ended
         return ended
@@ -83,7 +82,7 @@ def plain_first(function: Any = None, most: int = MOST, rounds: Rounds | None = 
         most: elements.
         rounds: generator of the arguments after ``t`` and ``threads`` that does the work of all threads with NumPy, and
             yields after each round. It runs in place of the text. Until its last yield it changes only what the kernel
-            sets anew.
+            sets anew. A function that returns None leaves the arguments to the text.
         patience: seconds of a process in array rounds after which it compiles, if more than ``first_runs.WORTH``: those
             that the compilation takes. Later processes compile after ``WORTH`` all the same.
     """
