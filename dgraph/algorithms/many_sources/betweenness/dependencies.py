@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
-from dgraph.algorithms.many_sources.betweenness.paths_arrays import FEW, first_search, first_sums
+from dgraph.algorithms.many_sources.betweenness.paths_arrays import FEW, PATIENCE, first_kernels
 from dgraph.algorithms.many_sources.betweenness.paths_kernel import (
     BUFFER,
     CELLS,
@@ -66,7 +68,7 @@ class Dependencies(HopSearch):
         self.parts, self.reached = np.zeros((groups, masters)), np.zeros(len(self.sources), np.int64)
         self.sums, self.depth = np.zeros(self.ctx.local.masters), 0
         few = len(self.sources) * len(self.rows.into[1]) <= FEW
-        self.kernels = (first_search, first_sums) if few else (search_batch, sum_lanes)
+        self.kernels: tuple = first_kernels(self.rows) if few else (search_batch, sum_lanes)
         self.degree = float(np.diff(self.rows.into[0]).max(initial=0))
 
     def _groups(self, sources: np.ndarray) -> tuple[int, int]:
@@ -79,7 +81,7 @@ class Dependencies(HopSearch):
         sources = self.part(number)
         threads, groups = self._groups(sources)
         depths = np.zeros(self.passes.threads, np.int64)
-        rows = (*self.rows.into, *self.rows.out, *self.rows.pushed)
+        rows, began = (*self.rows.into, *self.rows.out, *self.rows.pushed), time.thread_time()
         self.team.run(
             self.kernels[0], threads, groups, sources, self.degree, *rows, self.gates, self.cells, np.ones(groups),
             self.now, self.seen, self.paths, self.share, self.row, self.marks, *self.buffers, *self.log, self.levels,
@@ -87,6 +89,9 @@ class Dependencies(HopSearch):
         )  # fmt: skip
         self.depth = max(self.depth, int(depths.max()) - 1)
         self._refuse(number, depths >= 0)
+        passes = len(self.sources) / max(len(sources) * self.passes.ranks, 1)
+        if number == 1 and (time.thread_time() - began) * passes > PATIENCE:  # the first pass imports SciPy
+            self.kernels = search_batch, sum_lanes
 
     def search_together(self, number: int) -> None:
         """Search from a batch on each thread; after each round, ghosts get the values of the level that it reached."""
