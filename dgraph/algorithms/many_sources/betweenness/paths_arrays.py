@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial, reduce
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,11 @@ from dgraph.backend.cpu.threads.plain_kernels import MOST, PlainFirst
 from dgraph.graph.halo import GidRows
 from dgraph.graph.rows import edges_of
 
-FEW = 1 << 31
-"""Sources times arcs from which on machine code takes less time, with its compilation."""
+FEW = 1 << 30
+"""Sources times arcs from which on compilation pays."""
 
-PATIENCE = 8.0
-"""Seconds of a processor in array rounds from which on machine code takes less time, with its compilation."""
+PATIENCE = 6.0
+"""Seconds of a processor in array rounds from which on compilation pays."""
 
 
 def first_kernels(rows: GidRows) -> tuple[PlainFirst, PlainFirst]:
@@ -42,7 +43,8 @@ def _searched(
     lanes = np.flatnonzero(sources >= 0)
     reached = np.zeros((n, groups * width))
     reached[sources[lanes], lanes] = 1.0
-    levels, news, factors, bound, unseen = [], [], [], 1.0, np.ones(reached.shape)
+    levels, news, factors = list[np.ndarray](), list[np.ndarray](), list[Any]()
+    bound, unseen = 1.0, np.ones(reached.shape)
     factor: Any = 1.0
     pathses[:groups], depths[:groups] = 0.0, 0
     while (new := reached > 0.0).any():
@@ -54,18 +56,18 @@ def _searched(
             if small.any():
                 depths[:groups][small.any(axis=1)] = -1
                 return
-        for values, entry in ((levels, reached), (news, new), (factors, factor)):
+        for values, entry in ((levels, reached), (news, new.astype(np.float64)), (factors, factor)):
             values.append(entry)
-        unseen -= new
+        unseen -= news[-1]
         depths[:groups] += np.bitwise_or.reduce(new.view(f"u{width}")) > 0
         reached = into(reached, unseen > 0.0)
         reached *= unseen
         bound, factor = bound * degree, 1.0
     paths = np.zeros(unseen.shape)
     for d in range(len(levels) - 2, 0, -1):
-        share = (1.0 + paths) / (levels[d + 1] + ~news[d + 1])  # no division by 0
+        share = (1.0 + paths) / (levels[d + 1] + (1.0 - news[d + 1]))  # no division by 0
         share *= news[d + 1]
-        dependency = levels[d] * out(share, news[d])
+        dependency = levels[d] * out(share, news[d] > 0.0)
         dependency *= factors[d + 1]
         paths += dependency
     pathses[:groups] = paths.reshape(n, groups, width).swapaxes(0, 1)
@@ -76,10 +78,8 @@ def _product(rows: np.ndarray, neighbours: np.ndarray) -> Callable[[np.ndarray, 
     """Return a function of lanes and of those that are wanted, which sums the neighbours of each row by its arcs."""
     n, degrees = len(rows) - 1, np.diff(rows)
     try:
-        from scipy.sparse import csr_array
-
         arcs = np.ones(len(neighbours)), neighbours.view(np.int32), rows.astype(np.int32)
-        matrix = csr_array(arcs, shape=(n, n))
+        matrix = import_module("scipy.sparse").csr_array(arcs, shape=(n, n))
     except ImportError:
         matrix = None
 
