@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
-from dgraph.algorithms.many_sources.betweenness.paths_arrays import FEW, PATIENCE, first_kernels
+from dgraph.algorithms.many_sources.betweenness.paths_arrays import FEW, first_kernels
 from dgraph.algorithms.many_sources.betweenness.paths_kernel import (
     BUFFER,
     CELLS,
@@ -67,9 +65,14 @@ class Dependencies(HopSearch):
         self.gates, self.cells = np.zeros((groups, 16), np.int64), np.zeros((groups, CELLS), np.int64)
         self.parts, self.reached = np.zeros((groups, masters)), np.zeros(len(self.sources), np.int64)
         self.sums, self.depth = np.zeros(self.ctx.local.masters), 0
-        few = len(self.sources) * len(self.rows.into[1]) <= FEW
-        self.kernels: tuple = first_kernels(self.rows) if few else (search_batch, sum_lanes)
+        self.kernels: tuple = first_kernels(self.rows)
+        self._choose()
         self.degree = float(np.diff(self.rows.into[0]).max(initial=0))
+
+    def _choose(self) -> None:
+        """Take machine code where that pays, by the levels that were reached so far."""
+        if (self.depth + 2) * len(self.sources) * len(self.rows.into[1]) > FEW:
+            self.kernels = search_batch, sum_lanes
 
     def _groups(self, sources: np.ndarray) -> tuple[int, int]:
         """Return the number of threads, and of groups of them that search from a batch each."""
@@ -81,7 +84,7 @@ class Dependencies(HopSearch):
         sources = self.part(number)
         threads, groups = self._groups(sources)
         depths = np.zeros(self.passes.threads, np.int64)
-        rows, began = (*self.rows.into, *self.rows.out, *self.rows.pushed), time.thread_time()
+        rows = (*self.rows.into, *self.rows.out, *self.rows.pushed)
         self.team.run(
             self.kernels[0], threads, groups, sources, self.degree, *rows, self.gates, self.cells, np.ones(groups),
             self.now, self.seen, self.paths, self.share, self.row, self.marks, *self.buffers, *self.log, self.levels,
@@ -89,9 +92,7 @@ class Dependencies(HopSearch):
         )  # fmt: skip
         self.depth = max(self.depth, int(depths.max()) - 1)
         self._refuse(number, depths >= 0)
-        passes = len(self.sources) / max(len(sources) * self.passes.ranks, 1)
-        if number == 1 and (time.thread_time() - began) * passes > PATIENCE:  # the first pass imports SciPy
-            self.kernels = search_batch, sum_lanes
+        self._choose()
 
     def search_together(self, number: int) -> None:
         """Search from a batch on each thread; after each round, ghosts get the values of the level that it reached."""

@@ -7,7 +7,8 @@ Both add in the order of the arcs, as the kernel does, so that bits are equal.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial, reduce
+from contextlib import suppress
+from functools import cache, partial, reduce
 from importlib import import_module
 from typing import Any
 
@@ -19,8 +20,8 @@ from dgraph.backend.cpu.threads.plain_kernels import MOST, PlainFirst
 from dgraph.graph.halo import GidRows
 from dgraph.graph.rows import edges_of
 
-FEW = 1 << 30
-"""Sources times arcs from which on compilation pays."""
+FEW = 1 << 32
+"""Sources times arcs times levels up to which array rounds take less time than the compilation: 1 ns for each."""
 
 PATIENCE = 6.0
 """Seconds of a processor in array rounds from which on compilation pays."""
@@ -77,20 +78,22 @@ def _searched(
 def _product(rows: np.ndarray, neighbours: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     """Return a function of lanes and of those that are wanted, which sums the neighbours of each row by its arcs."""
     n, degrees = len(rows) - 1, np.diff(rows)
-    try:
-        arcs = np.ones(len(neighbours)), neighbours.view(np.int32), rows.astype(np.int32)
-        matrix = import_module("scipy.sparse").csr_array(arcs, shape=(n, n))
-    except ImportError:
-        matrix = None
+
+    @cache
+    def matrix() -> Any:
+        """Return the rows as a matrix of SciPy; None: it is not installed."""
+        with suppress(ImportError):
+            arcs = np.ones(len(neighbours)), neighbours.view(np.int32), rows.astype(np.int32)
+            return import_module("scipy.sparse").csr_array(arcs, shape=(n, n))
 
     def sums(values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         width = values.shape[1]
         v = np.flatnonzero(reduce(np.bitwise_or, wanted.view(f"u{min(width, LANES)}").T))
-        if matrix is not None and 2 * degrees[v].sum() > len(neighbours):
-            return matrix @ values
+        if matrix() is not None and 2 * degrees[v].sum() > len(neighbours):
+            return matrix() @ values
         total = np.zeros((n, width))
-        if matrix is not None:
-            total[v] = matrix[v] @ values
+        if matrix() is not None:
+            total[v] = matrix()[v] @ values
         else:
             row, e = edges_of(rows, v)
             places = row[:, None] * width + np.arange(width)
