@@ -74,7 +74,7 @@ class PlainFirst:
         return not self._compiles
 
 
-def plain_first(function: Any = None, most: int = MOST, rounds: Rounds | None = None) -> Any:
+def plain_first(function: Any = None, most: int = MOST, rounds: Rounds | None = None, patience: float = 1.0) -> Any:
     """Return a kernel that runs plain on arrays of up to ``most`` elements until compilation pays.
 
     Args:
@@ -83,10 +83,11 @@ def plain_first(function: Any = None, most: int = MOST, rounds: Rounds | None = 
         rounds: generator of the arguments after ``t`` and ``threads`` that does the work of all threads with NumPy, and
             yields after each round. It runs in place of the text. Until its last yield it changes only what the kernel
             sets anew. A function that returns None leaves the arguments to the text.
+        patience: of :class:`PlainFirst`: the seconds that the compilation takes.
     """
     if function is None:
-        return partial(plain_first, most=most, rounds=rounds)
-    return PlainFirst(function, most, rounds)
+        return partial(plain_first, most=most, rounds=rounds, patience=patience)
+    return PlainFirst(function, most, rounds, patience)
 
 
 def does_without(kernel: Any, elements: int) -> bool:
