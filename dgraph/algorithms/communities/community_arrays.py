@@ -8,10 +8,12 @@ are those of the kernels. The rounds change arrays in place and cannot begin aga
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
 from dgraph.algorithms.many_sources.drawn_sources import hashed
+from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.graph.rows import edges_of
 
 ROUNDING = 1e-12
@@ -25,6 +27,9 @@ MASS, SIZE, INSIDE, JOINS = range(4)
 
 ALONE = -1
 """Target of a vertex that moves alone, and leaves its community for an empty one."""
+
+first_plain = partial(plain_first, most=1 << 22, patience=3.0)
+"""Decorator of the kernels of communities: each file of them compiles for about 3 s."""
 
 Arrays = tuple[np.ndarray, ...]
 
@@ -263,3 +268,10 @@ def fold_rows(
     lengths[:] = np.bincount(group, minlength=count)
     place = firsts[group] + np.arange(len(group)) - (np.cumsum(lengths) - lengths)[group]
     out_targets[place], out_weights[place] = other, sums
+
+
+def pack_rows(taken, firsts, offsets, targets, weights, out_targets, out_weights) -> Iterator[None]:
+    """Move rows together."""
+    yield
+    places = np.arange(len(out_targets)) + np.repeat(firsts[: len(offsets) - 1] - offsets[:-1], np.diff(offsets))
+    out_targets[:], out_weights[:] = targets[places], weights[places]

@@ -32,7 +32,7 @@ class PlainFirst:
         py_func: its Python function.
         most: elements of the largest array up to which it runs plain.
         rounds: its array rounds, see :func:`plain_first`; None: it has none.
-        patience: seconds that array rounds may take, of all processes, in units of ``first_runs.WORTH``.
+        patience: seconds that plain runs may take, of all processes, in units of ``first_runs.WORTH``.
     """
 
     def __init__(self, function: Any, most: int, rounds: Rounds | None = None, patience: float = 1.0):
@@ -51,7 +51,7 @@ class PlainFirst:
         try:
             return plain(self._function, BY_NAME)(*map(_viewed, args))
         finally:
-            first_runs.spend(self._stem, time.thread_time() - began)
+            first_runs.spend(self._stem, (time.thread_time() - began) / self.patience)
 
     def array_rounds(self, args: tuple) -> Iterator[None] | None:
         """Return the array rounds for the arguments after ``threads``; None: there are none."""
