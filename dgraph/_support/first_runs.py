@@ -34,15 +34,14 @@ _plain: list[dict[str, None]] = []
 """Names of the kernels that ran as plain Python, a dict for each :func:`plain_kernels` that is open."""
 
 
-def uncompiled(stem: str, patience: float = 0.0, suffixes: Iterable[str] = (".slow",)) -> bool:
+def uncompiled(stem: str, suffixes: Iterable[str] = (".slow",)) -> bool:
     """Return True if code may run without compilation, because that has taken little time so far.
 
     Args:
         stem: name of the code, that of its files in the cache folder.
-        patience: seconds of this process after which it compiles, if more than ``WORTH``.
         suffixes: files that an earlier process made where compilation pays.
     """
-    if _spent.get(stem, 0.0) > max(WORTH, patience) or os.environ.get("DGRAPH_COMPILE") == "always":
+    if _spent.get(stem, 0.0) > WORTH or os.environ.get("DGRAPH_COMPILE") == "always":
         return False
     return not any(_earlier(stem, suffix) for suffix in suffixes)
 

@@ -119,17 +119,17 @@ class Apsp(Algorithm):
             rows = ctx.rows("own", order="id", weights=True, simple=False)
             figures = weight_figures(ctx.local, ctx.comm)
             dtype = self._dtype(figures, rows.n)
+            exact = figures.exact_in(dtype.name, rows.n)
             kernel, where = placed(kernel, self.products, self.variant, rows, dtype.itemsize)
             block = min(self.block or kernel.preferred, kernel.most)
             threads = ctx.backend.host_threads
             plan = planned(
                 rows, self.variant, dtype.itemsize, block, self.parts, self.matrix_file, kernel, threads,
-                OF_PREDECESSOR * self.return_predecessors, self.search,
+                OF_PREDECESSOR * self.return_predecessors, self.search, exact and figures.least >= 0,
             )  # fmt: skip
             ctx.record.choose("variant", plan.variant, plan.reason)
             if where and plan.variant != "johnson":
                 ctx.record.choose("products", *where.split(": "))
-            exact = figures.exact_in(dtype.name, rows.n)
             ctx.record.choose("distances", dtype.name, "exact in it" if exact else "sums are rounded")
             h = potentials(rows, figures.least, ctx.called)
             shape = rows.stop - rows.first, rows.n
@@ -144,7 +144,7 @@ class Apsp(Algorithm):
 
             if plan.variant == "johnson":
                 distances = np.empty(shape, dtype) if distances is None else distances
-                johnson(rows, distances, kernel, h, step, self.search)
+                johnson(rows, distances, kernel, h, step, plan.search)
                 reached, farthest = summaries(distances)
             else:
                 distances = kernel.xp.empty(shape, dtype) if distances is None else distances

@@ -9,12 +9,16 @@ import numpy as np
 
 from dgraph.algorithms.apsp_parts.row_searches import strips_of
 from dgraph.algorithms.apsp_parts.separators import parts_of
+from dgraph.algorithms.many_sources.lane_searches import BYTES
 from dgraph.engine.rounds.passes import host_share, lacking, refuse_unless_fits
 from dgraph.errors import UsageError
 from dgraph.graph.halo import NumberedRows
 
 SEARCHED = 30e-9
 """Seconds a thread takes for an arc, or a vertex of a heap, of one search."""
+
+IN_LANES = 6e-9
+"""The same of searches from several vertices at a time."""
 
 SPARSE, FEW = 8, 1024
 """Most arcs a vertex, and fewest vertices, of graphs that are partitioned to look for separators."""
@@ -29,6 +33,7 @@ class MatrixPlan:
         need: bytes of host memory on this rank.
         in_file: True if the matrix lies in a file.
         reason: of the choice.
+        search: method of johnson's searches.
         parts: of separators: the part of each vertex, -1 in the separator.
     """
 
@@ -36,6 +41,7 @@ class MatrixPlan:
     need: int
     in_file: bool
     reason: str
+    search: str
     parts: np.ndarray | None = None
 
 
@@ -73,7 +79,7 @@ def placed(kernel: Any, products: str, variant: str, rows: NumberedRows, itemsiz
 
 def planned(
     rows: NumberedRows, variant: str, itemsize: int, block: int, given_parts: int | None, matrix_file: str | None,
-    kernel: Any, threads: int, beside_pair: int = 0, search: str = "heap",
+    kernel: Any, threads: int, beside_pair: int = 0, search: str = "heap", by_lanes: bool = False,
 ) -> MatrixPlan:  # fmt: skip
     """Choose a method that fits; collective, equal on all ranks but for ``need``.
 
@@ -88,6 +94,7 @@ def planned(
         threads: threads of this rank.
         beside_pair: bytes of host memory that a pair takes beside its distance.
         search: of johnson; all but "heap" run on GPUs.
+        by_lanes: True if "auto" may search from several vertices at a time.
 
     Raises:
         OutOfMemory: on every rank alike, with the bytes needed and free.
@@ -99,7 +106,9 @@ def planned(
     if variant == "auto":
         workers = comm.total(threads)
         added = kernel.added[itemsize] / (workers if on_host else comm.size)
-        seconds = {"johnson": n * (n + arcs) * SEARCHED / workers, "blocked": float(n) ** 3 * added}
+        search = "lanes" if by_lanes and on_host else search
+        each = IN_LANES if search == "lanes" else SEARCHED
+        seconds = {"johnson": n * (n + arcs) * each / workers, "blocked": float(n) ** 3 * added}
         if on_host and n >= FEW and arcs <= SPARSE * n:
             parts = parts_of(rows, None)
             seconds["separators"] = _additions(parts) * added
@@ -108,11 +117,11 @@ def planned(
     elif variant == "separators":
         parts = parts_of(rows, given_parts)
     matrix = (rows.stop - rows.first) * n * itemsize
-    beside = beside_matrix(variant, n, arcs, block, itemsize, threads)
+    beside = beside_matrix(variant, n, arcs, block, itemsize, threads, search)
     if not on_host and variant != "johnson":
         free_there = kernel.free(matrix + beside)
         _refuse(comm, n, itemsize, matrix + beside, free_there, "of its GPU", "use more GPUs, or --backend cpu")
-    if search != "heap":
+    if search not in ("heap", "lanes"):
         strip = -(-(rows.stop - rows.first) // strips_of(n, arcs))
         there = kernel.bytes_of_searches(strip, n, arcs, itemsize)
         _refuse(comm, n, itemsize, there, kernel.free(there), "of its GPU", "use --search heap, or more GPUs")
@@ -121,17 +130,17 @@ def planned(
     fits = lacking(comm, matrix + beside, allowed) is None
     if not fits and chosen and on_host:
         variant, reason = "johnson", "memory is short, and searches write each row once"
-        beside = beside_matrix(variant, n, arcs, block, itemsize, threads)
+        beside = beside_matrix(variant, n, arcs, block, itemsize, threads, search)
         fits = lacking(comm, matrix + beside, allowed) is None
     if fits:
-        return MatrixPlan(variant, matrix + beside, False, reason, parts if variant == "separators" else None)
+        return MatrixPlan(variant, matrix + beside, False, reason, search, parts if variant == "separators" else None)
     narrower = "--dtype float32, " if itemsize == 8 else ""
     advice = f"use more hosts, {narrower}or an .npy file for the matrix (--output FILE.npy, matrix_file=)"
     if matrix_file is None or not on_host:
         _refuse(comm, n, itemsize, matrix + beside, allowed, "of its host", advice)
     _refuse(comm, n, itemsize, beside, allowed, "of its host beside the file", "use more hosts, or another variant")
     where = f"{reason}; the matrix exceeds the free memory and lies in {matrix_file}"
-    return MatrixPlan(variant, beside, True, where, parts if variant == "separators" else None)
+    return MatrixPlan(variant, beside, True, where, search, parts if variant == "separators" else None)
 
 
 def _additions(parts: np.ndarray) -> float:
@@ -141,8 +150,12 @@ def _additions(parts: np.ndarray) -> float:
     return float((inside * (inside + shared) ** 2).sum() + shared * float(n) ** 2)
 
 
-def beside_matrix(variant: str, n: int, arcs: int, block: int, itemsize: int, threads: int) -> int:
+def beside_matrix(
+    variant: str, n: int, arcs: int, block: int, itemsize: int, threads: int, search: str = "heap"
+) -> int:
     """Return the bytes that a rank takes beside its rows of the matrix."""
+    if variant == "johnson" and search == "lanes":
+        return 60 * arcs + (8 + BYTES * threads) * n
     if variant == "johnson":
         return 28 * arcs + 8 * n + 28 * n * threads
     whole = 3 * block * n * itemsize + 24 * arcs

@@ -14,6 +14,8 @@ import numpy as np
 from dgraph._support.compiled import njit
 from dgraph.algorithms.apsp_parts.heap import search
 from dgraph.algorithms.apsp_parts.shortest_trees import shortest_trees
+from dgraph.algorithms.many_sources.lane_searches import LaneSearches, lane_type
+from dgraph.algorithms.many_sources.searches_kernel import search_from_batch
 from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
 from dgraph.backend.cpu.threads.host_solver import HostSolver
 from dgraph.backend.row_solver import RowSize
@@ -91,13 +93,29 @@ class MinPlus(HostSolver):
         """Return a function of an array (k, n) and its first source, which fills its rows with distances.
 
         Args:
-            method: of ``searches``.
+            method: of ``searches``; or "lanes": from several vertices at a time, for integral weights ≥ 0.
             rows: rows of all vertices, with the weights of arcs.
             reduced: weights ≥ 0 that order a search; None: those of the arcs.
             h: potentials that made them.
             dtype: of distances.
         """
-        return lambda matrix, first: self.search(matrix, first, rows, reduced)
+        if method != "lanes":
+            return lambda matrix, first: self.search(matrix, first, rows, reduced)
+        costs = np.ones(1) if rows.costs is None else rows.costs
+        lane = lane_type(None, costs.max(initial=0.0), rows.n)
+        searches = LaneSearches.of(rows, lane, costs.sum() / max(len(costs), 1)).on(self.team.size)
+        width, threads = searches.lanes, self.team.size
+
+        def search(matrix: np.ndarray, first: int) -> None:
+            sources = np.arange(first, first + len(matrix))
+            for begin in range(0, len(matrix), threads * width):
+                self.team.run(search_from_batch, threads, sources, begin, width, *searches.arguments)
+                for t, distances in enumerate(searches.rows):
+                    part = matrix[begin + t * width : begin + (t + 1) * width]
+                    part[:] = distances.T[: len(part)]
+                    part[part == searches.none] = np.inf
+
+        return search
 
     def search(self, distances: np.ndarray, first: int, rows: Any, reduced: np.ndarray | None) -> None:
         """Set each row of ``distances`` to the distances from vertex ``first`` + row.

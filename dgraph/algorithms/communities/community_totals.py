@@ -5,20 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph._support.compiled import njit
+from dgraph.algorithms.communities.community_arrays import ALONE, ROUNDING, first_plain, list_by_group
 from dgraph.algorithms.communities.exact_gains import as_float, exceeds, gain
 from dgraph.algorithms.communities.graph_level import GraphLevel, sums_by
 from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, add_into, barrier, mixed
-from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.cpu.threads.team import Team
 
 GROUPS, FEW_GROUPS, SPARSE = 16, 4, 8
 """Sub-rounds of a round, and of one in which at most one of ``SPARSE`` vertices is active: few are neighbours."""
-
-ALONE = -1
-"""Target of a vertex that moves alone, and leaves its community for an empty one."""
-
-ROUNDING = 1e-12
-"""Bound of the relative error of a few sums and products in float64."""
 
 
 class Partition:
@@ -73,7 +67,7 @@ class Partition:
         self.end_round()
 
 
-@plain_first
+@first_plain
 @njit(**OPTIONS)
 def _add_xor(labels, sole):
     for v in range(len(labels)):
@@ -147,7 +141,7 @@ def shift(v, new, rows, totals, bounds):
         cross(targets[i], labels[targets[i]], old, new, weights[i], crossed, True)
 
 
-@plain_first
+@first_plain
 @njit(**OPTIONS)
 def _take(wanted, rows, totals, bounds):
     for v in range(len(wanted)):
@@ -247,7 +241,7 @@ def by_group(
     team.run(_by_group, threads, gate, wanted, salt, groups, starts, places, order)
 
 
-@plain_first
+@first_plain(rounds=list_by_group)
 @njit(**OPTIONS)
 def _by_group(t, threads, gate, wanted, salt, groups, starts, places, order):
     """List the vertices of this thread. ``places``: numbers of its vertices, and then their places, by sub-round."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dgraph._support.compiled import njit
+from dgraph.algorithms.communities.community_arrays import first_plain, fold_rows, pack_rows
 from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, fetch_add, prefetch
-from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.cpu.threads.team import Team
 
 CHUNK = 256
@@ -126,7 +126,7 @@ def prefetch_row(order, k, end, rows):
         prefetch(rows[2], first)
 
 
-@plain_first
+@first_plain(rounds=fold_rows)
 @njit(**OPTIONS)
 def _fold(
     t, threads, taken, starts, order, firsts, offsets, targets, weights, groups, out_targets, out_weights, lengths,
@@ -159,7 +159,7 @@ def _fold(
             lengths[group] = place - firsts[group]
 
 
-@plain_first
+@first_plain(rounds=pack_rows)
 @njit(**OPTIONS)
 def _pack(t, threads, taken, firsts, offsets, targets, weights, out_targets, out_weights):
     """Move rows together."""
@@ -175,7 +175,7 @@ def _pack(t, threads, taken, firsts, offsets, targets, weights, out_targets, out
                 out_weights[i] = weights[i + shift]
 
 
-@plain_first
+@first_plain
 @njit(**OPTIONS)
 def _add_inner(t, threads, taken, offsets, targets, weights, labels, inner):
     """Add up the weight of the arcs within communities."""
@@ -192,7 +192,7 @@ def _add_inner(t, threads, taken, offsets, targets, weights, labels, inner):
     inner[t][0] = total
 
 
-@plain_first
+@first_plain
 @njit(**OPTIONS)
 def add_degrees(offsets, targets, weights, degrees, loops):
     """Set the weight of each row, with loops twice, and that of its loops twice; return the number of other arcs.
@@ -218,7 +218,7 @@ def sums_by(labels: np.ndarray, values: np.ndarray) -> np.ndarray:
     return np.bincount(labels, values, len(labels)).astype(np.int64)
 
 
-@plain_first
+@first_plain
 @njit(**OPTIONS)
 def _number(labels, numbers, groups):
     count = 0
@@ -236,7 +236,7 @@ def numbered(labels: np.ndarray) -> tuple[np.ndarray, int]:
     return groups, _number(labels, np.full(len(labels), -1, np.int32), groups)
 
 
-@plain_first
+@first_plain
 @njit(**OPTIONS)
 def _group(groups, places, order):
     for v in range(len(groups)):

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dgraph._support.compiled import njit
+from dgraph.algorithms.communities.community_arrays import DRAWS, first_plain, move_in_rounds
 from dgraph.algorithms.communities.community_totals import (
     FEW_GROUPS,
     GROUPS,
@@ -27,11 +28,7 @@ from dgraph.algorithms.communities.exact_gains import gain
 from dgraph.algorithms.communities.graph_level import chunk_of, prefetch_row
 from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, add_into, barrier, fetch_add, mixed
-from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.cpu.threads.team import Team
-
-DRAWS = 1 << 16
-"""Values of the draw that decides whether a vertex moves beside others."""
 
 
 def move(
@@ -87,7 +84,7 @@ def move(
     return best
 
 
-@plain_first
+@first_plain(rounds=move_in_rounds)
 @njit(**OPTIONS)
 def _round(
     t, threads, gate, taken, starts, order, scale, price, most, rows, totals, bounds, proposed, active, salt, groups,

@@ -16,16 +16,13 @@ from fractions import Fraction
 import numpy as np
 
 from dgraph._support.compiled import njit
+from dgraph.algorithms.communities.community_arrays import INSIDE, JOINS, MASS, SIZE, first_plain, refine_in_rounds
 from dgraph.algorithms.communities.community_totals import GROUPS, Partition, by_group, group_of
 from dgraph.algorithms.communities.exact_gains import as_float, exceeds, gain
 from dgraph.algorithms.communities.graph_level import CHUNK, chunk_of, prefetch_row
 from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cpu.threads.atomics import OPTIONS, barrier, fetch_add, mixed
-from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.cpu.threads.team import Team
-
-MASS, SIZE, INSIDE, JOINS = range(4)
-"""Places of the totals of a part: mass, vertices, weight from it to its community's rest, vertices to join it."""
 
 NOISE_BITS = 12
 """Binary logarithm of the number of values of the noise."""
@@ -60,7 +57,7 @@ def inverse(theta: float, units: Units) -> float:
     return float(min(max(exact, Fraction(1, 10**200)), Fraction(10**200)))
 
 
-@plain_first
+@first_plain(rounds=refine_in_rounds)
 @njit(**OPTIONS)
 def _refine(
     t, threads, gate, taken, starts, order, joined, scale, price, rows, labels, mass_of, parts, proposed, totals,

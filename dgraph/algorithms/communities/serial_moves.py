@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph.algorithms.communities.community_totals import ALONE, Partition, best_move, empty_label, shift, stays
+from dgraph.algorithms.communities.community_arrays import ALONE, find_gaining, first_plain
+from dgraph.algorithms.communities.community_totals import Partition, best_move, empty_label, shift, stays
 from dgraph.algorithms.communities.graph_level import CHUNK, GraphLevel
 from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, barrier, fetch_add, replace_if_equal
-from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.cpu.threads.team import Team
 
 
@@ -33,7 +33,7 @@ def sweep(partition: Partition, units: Units, most: int, vertices: np.ndarray) -
     partition.end_round()
 
 
-@plain_first
+@first_plain(rounds=find_gaining)
 @njit(**OPTIONS)
 def _find(t, threads, taken, scale, price, most, rows, totals, bounds, flags, all_sums, all_touched):
     """Flag vertices that gain by a move."""
@@ -51,7 +51,7 @@ def _find(t, threads, taken, scale, price, most, rows, totals, bounds, flags, al
                 bounds[0][v] = -np.inf
 
 
-@plain_first
+@first_plain
 @njit(**OPTIONS)
 def _sweep(vertices, scale, price, most, rows, totals, bounds, sums, touched):
     labels, sizes = totals[0], totals[2]
@@ -72,7 +72,7 @@ def _first(pieces, v):
     return v
 
 
-@plain_first
+@first_plain
 @njit(**OPTIONS)
 def _connect(t, threads, gate, taken, offsets, targets, labels, pieces):
     """Join the pieces of the ends of each arc within a community, the later one to the first one."""

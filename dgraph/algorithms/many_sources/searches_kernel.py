@@ -131,9 +131,8 @@ def array_searches(
             lanes[:, lane] = distance
 
 
-@plain_first(most=1 << 20, rounds=array_searches)
 @njit(**OPTIONS)
-def rows_of_batch(
+def search_from_batch(
     t, threads, sources, first, size, offsets, targets, costs, into, tails, tolls, width, limit, none, rows, least,
     queues, places,
 ):  # fmt: skip
@@ -143,6 +142,10 @@ def rows_of_batch(
         sources[begin : begin + size], rows[t], offsets, targets, costs, into, tails, tolls, width, limit, none,
         least[t], queues[t, 0], queues[t, 1], places[t],
     )  # fmt: skip
+
+
+rows_of_batch = plain_first(search_from_batch, most=1 << 20, rounds=array_searches)
+"""``search_from_batch``, or its array rounds until compilation pays."""
 
 
 @njit(**OPTIONS)

@@ -91,7 +91,7 @@ def array_counts(
         yield
 
 
-@plain_first(most=1 << 20, rounds=array_counts)
+@plain_first(most=1 << 20, rounds=array_counts, patience=3.0)
 @njit(**OPTIONS)
 def count_by_blocks(
     t, threads, offsets, targets, shares, measure, first, mine, order, starts, rows, widths, word_widths, firsts,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dgraph.algorithms.many_sources.betweenness.paths_arrays import FEW, first_search, first_sums
+from dgraph.algorithms.many_sources.betweenness.paths_arrays import FEW, first_kernels
 from dgraph.algorithms.many_sources.betweenness.paths_kernel import (
     BUFFER,
     CELLS,
@@ -65,9 +65,14 @@ class Dependencies(HopSearch):
         self.gates, self.cells = np.zeros((groups, 16), np.int64), np.zeros((groups, CELLS), np.int64)
         self.parts, self.reached = np.zeros((groups, masters)), np.zeros(len(self.sources), np.int64)
         self.sums, self.depth = np.zeros(self.ctx.local.masters), 0
-        few = len(self.sources) * len(self.rows.into[1]) <= FEW
-        self.kernels = (first_search, first_sums) if few else (search_batch, sum_lanes)
+        self.kernels: tuple = first_kernels(self.rows)
+        self._choose()
         self.degree = float(np.diff(self.rows.into[0]).max(initial=0))
+
+    def _choose(self) -> None:
+        """Take machine code where that pays, by the levels that were reached so far."""
+        if (self.depth + 2) * len(self.sources) * len(self.rows.into[1]) > FEW:
+            self.kernels = search_batch, sum_lanes
 
     def _groups(self, sources: np.ndarray) -> tuple[int, int]:
         """Return the number of threads, and of groups of them that search from a batch each."""
@@ -87,6 +92,7 @@ class Dependencies(HopSearch):
         )  # fmt: skip
         self.depth = max(self.depth, int(depths.max()) - 1)
         self._refuse(number, depths >= 0)
+        self._choose()
 
     def search_together(self, number: int) -> None:
         """Search from a batch on each thread; after each round, ghosts get the values of the level that it reached."""

@@ -1,90 +1,107 @@
 """Array rounds of ``paths_kernel.py``, which answer first runs on small graphs in place of 3 to 4 s of compilation.
 
-A round keeps the arcs from the frontier to the rows that it may reach, and adds their lanes by ``np.bincount``, which
-adds in the order of the arcs. The kernel does, too, so that bits are equal.
+A round is a product of the rows with the lanes of a level, by SciPy where it is installed, else by ``np.bincount``.
+Both add in the order of the arcs, as the kernel does, so that bits are equal.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache, partial, reduce
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 
-from dgraph._support.compiled import plain
-from dgraph.algorithms.many_sources.betweenness.paths_kernel import LARGE, begin, scale_level, search_batch, sum_lanes
+from dgraph.algorithms.many_sources.betweenness.paths_kernel import DOWN, LARGE, LEAST, search_batch, sum_lanes
 from dgraph.algorithms.many_sources.lanes import LANES
-from dgraph.backend.cpu.threads.plain_kernels import plain_first
+from dgraph.backend.cpu.threads.plain_kernels import MOST, PlainFirst
+from dgraph.graph.halo import GidRows
 from dgraph.graph.rows import edges_of
 
-FEW = 1 << 25
-"""Sources times arcs up to which array rounds take less time than the compilation."""
+FEW = 1 << 32
+"""Sources times arcs times levels up to which array rounds take less time than the compilation: 1 ns for each."""
 
-PATIENCE = 3.0
-"""Seconds that the compilation takes, less those of an import."""
+PATIENCE = 6.0
+"""Seconds of a processor in array rounds from which on compilation pays."""
+
+
+def first_kernels(rows: GidRows) -> tuple[PlainFirst, PlainFirst]:
+    """Return ``search_batch`` and ``sum_lanes`` for some rows, or their array rounds until compilation pays."""
+    rounds = partial(_searched, _product(*rows.into), _product(*rows.out))
+    return PlainFirst(search_batch, MOST, rounds, PATIENCE), PlainFirst(sum_lanes, MOST, _summed, PATIENCE)
 
 
 def _searched(
-    groups, sources, degree, rows, neighbours, out_rows, out_neighbours, pushed_offsets, pushed, gates, cellses, bounds,
-    nows, seens, pathses, shares, sumses, markses, buffers, buffer_laneses, logs, laneses, levelses, factorses,
-    mosts, depths,
+    into, out, groups, sources, degree, rows, neighbours, out_rows, out_neighbours, pushed_offsets, pushed, gates,
+    cellses, bounds, nows, seens, pathses, shares, sumses, markses, buffers, buffer_laneses, logs, laneses, levelses,
+    factorses, mosts, depths,
 ) -> Iterator[None]:  # fmt: skip
-    """Search from a batch for each group, and compute dependencies."""
-    for group in range(groups):
-        now, seen, paths, share = nows[group], seens[group], pathses[group], shares[group]
-        log, lanes, levels, factors = logs[group], laneses[group], levelses[group], factorses[group]
-        mine, width = sources[group * LANES : (group + 1) * LANES], paths.shape[1]
-        now[:], seen[:], paths[:] = 0, 0, 0.0
-        full, depth, bound = np.uint8((1 << len(mine)) - 1), 0, 1.0
-        first, last = 0, plain(begin)(mine, now[0], seen, paths, log, lanes)
-        levels[:2] = 0, last
-        while first < last and bound >= 0.0:
-            depth += 1
-            v = np.flatnonzero(full & ~seen)
-            frontier = _frontier(log[first:last], lanes[first:last], len(now[0]))
-            sums, hit = _folded(v, full & ~seen[v], rows, neighbours, frontier, paths)
-            v, sums, hit = v[hit != 0], sums[hit != 0], hit[hit != 0]
-            paths[v] += sums
-            seen[v] |= hit
-            first, last = last, last + len(v)
-            log[first:last], lanes[first:last], levels[depth + 1] = v, hit, last
-            bound, factors[depth] = bound * degree, 1.0
-            if bound > LARGE:
-                bound = plain(scale_level)(first, last, paths, log, lanes, mosts[group], factors[depth])
-            yield
-        depths[group] = depth if bound >= 0.0 else -1
-        for level in range(depth - 1, -1, -1):
-            here, later = (slice(levels[d], levels[d + 1]) for d in (level, level + 1))
-            v, wanted = log[here], _bits(lanes[here], width)
-            frontier = _frontier(log[later], lanes[later], len(now[0]))
-            sums, _ = _folded(v, lanes[here], out_rows, out_neighbours, frontier, share)
-            old = paths[v]
-            dependency = old * sums * factors[level + 1, :width]
-            share[v] = np.where(wanted, (1.0 + dependency) / np.where(wanted, old, 1.0), share[v])
-            paths[v] = np.where(wanted, dependency, old)
-            yield
+    """Search from the batches of all groups, and compute dependencies."""
+    yield
+    _, n, width = pathses.shape
+    lanes = np.flatnonzero(sources >= 0)
+    reached = np.zeros((n, groups * width))
+    reached[sources[lanes], lanes] = 1.0
+    levels, news, factors = list[np.ndarray](), list[np.ndarray](), list[Any]()
+    bound, unseen = 1.0, np.ones(reached.shape)
+    factor: Any = 1.0
+    pathses[:groups], depths[:groups] = 0.0, 0
+    while (new := reached > 0.0).any():
+        if bound > LARGE:
+            most = reached.max(axis=0)
+            factor, bound = np.where(most > LARGE, DOWN, 1.0), max(1.0, min(most.max(), LARGE))
+            reached *= factor
+            small = np.any(new & (reached < LEAST) & (factor < 1.0), axis=0).reshape(groups, width)
+            if small.any():
+                depths[:groups][small.any(axis=1)] = -1
+                return
+        for values, entry in ((levels, reached), (news, new.astype(np.float64)), (factors, factor)):
+            values.append(entry)
+        unseen -= news[-1]
+        depths[:groups] += np.bitwise_or.reduce(new.view(f"u{width}")) > 0
+        reached = into(reached, unseen > 0.0)
+        reached *= unseen
+        bound, factor = bound * degree, 1.0
+    paths = np.zeros(unseen.shape)
+    for d in range(len(levels) - 2, 0, -1):
+        share = (1.0 + paths) / (levels[d + 1] + (1.0 - news[d + 1]))  # no division by 0
+        share *= news[d + 1]
+        dependency = levels[d] * out(share, news[d] > 0.0)
+        dependency *= factors[d + 1]
+        paths += dependency
+    pathses[:groups] = paths.reshape(n, groups, width).swapaxes(0, 1)
+    seens[:groups] = np.packbits(unseen.reshape(n, groups, width) == 0.0, axis=2, bitorder="little")[:, :, 0].T
 
 
-def _frontier(v: np.ndarray, lanes: np.ndarray, slots: int) -> np.ndarray:
-    """Return the lanes of all vertices: those of a level's ``v``, and 0."""
-    frontier = np.zeros(slots, np.uint8)
-    frontier[v] = lanes
-    return frontier
+def _product(rows: np.ndarray, neighbours: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """Return a function of lanes and of those that are wanted, which sums the neighbours of each row by its arcs."""
+    n, degrees = len(rows) - 1, np.diff(rows)
 
+    @cache
+    def matrix() -> Any:
+        """Return the rows as a matrix of SciPy; None: it is not installed."""
+        with suppress(ImportError):
+            arcs = np.ones(len(neighbours)), neighbours.view(np.int32), rows.astype(np.int32)
+            return import_module("scipy.sparse").csr_array(arcs, shape=(n, n))
 
-def _folded(v, wanted, rows, neighbours, frontier, values) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sums of ``values`` over the neighbours of ``v`` in wanted lanes of the frontier, and these lanes."""
-    row, e = edges_of(rows, v)
-    u = neighbours[e]
-    lanes = frontier[u] & wanted[row]
-    kept = np.flatnonzero(lanes)
-    row, u, lanes, width = row[kept], u[kept], lanes[kept], values.shape[1]
-    places = (row[:, None] * width + np.arange(width)).ravel()
-    parts = np.where(_bits(lanes, width), values[u], 0.0).ravel()
-    sums, hit = np.bincount(places, parts, len(v) * width).reshape(len(v), width), np.zeros(len(v), np.uint8)
-    if len(row):
-        starts = np.flatnonzero(np.diff(row, prepend=-1))
-        hit[row[starts]] = np.bitwise_or.reduceat(lanes, starts)
-    return sums, hit
+    def sums(values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+        width = values.shape[1]
+        v = np.flatnonzero(reduce(np.bitwise_or, wanted.view(f"u{min(width, LANES)}").T))
+        if matrix() is not None and 2 * degrees[v].sum() > len(neighbours):
+            return matrix() @ values
+        total = np.zeros((n, width))
+        if matrix() is not None:
+            total[v] = matrix()[v] @ values
+        else:
+            row, e = edges_of(rows, v)
+            places = row[:, None] * width + np.arange(width)
+            parts = np.bincount(places.ravel(), values[neighbours[e]].ravel(), len(v) * width)
+            total[v] = parts.reshape(len(v), width)
+        return total
+
+    return sums
 
 
 def _bits(lanes: np.ndarray, width: int) -> np.ndarray:
@@ -111,10 +128,3 @@ def _summed(groups, sources, gates, seens, pathses, sumses, endpoints, parts, re
                 total += lane
             reached[place : place + many] += ends.sum(axis=0, dtype=np.int64)
         parts[group] = np.where(seen, total, 0.0)
-
-
-first_search = plain_first(search_batch, rounds=_searched, patience=PATIENCE)
-"""``search_batch``, or its array rounds until compilation pays."""
-
-first_sums = plain_first(sum_lanes, rounds=_summed, patience=PATIENCE)
-"""The same of ``sum_lanes``."""

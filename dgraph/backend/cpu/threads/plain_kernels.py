@@ -22,7 +22,7 @@ from dgraph.backend.cpu.threads.stand_ins import BY_NAME
 MOST = 1 << 18
 """Elements of the largest array up to which a kernel runs plain: the arcs of a graph of 10^5 edges."""
 
-Rounds = Callable[..., Iterator[None]]
+Rounds = Callable[..., Iterator[None] | None]
 
 
 class PlainFirst:
@@ -32,10 +32,10 @@ class PlainFirst:
         py_func: its Python function.
         most: elements of the largest array up to which it runs plain.
         rounds: its array rounds, see :func:`plain_first`; None: it has none.
-        patience: seconds of a process in array rounds, see :func:`plain_first`.
+        patience: seconds that plain runs may take, of all processes, in units of ``first_runs.WORTH``.
     """
 
-    def __init__(self, function: Any, most: int, rounds: Rounds | None = None, patience: float = 0.0):
+    def __init__(self, function: Any, most: int, rounds: Rounds | None = None, patience: float = 1.0):
         self.py_func, self.most, self.rounds, self.patience = function.py_func, most, rounds, patience
         self._function, self._stem, self._compiles = function, f"plain.{function.py_func.__module__}", False
         update_wrapper(self, function.py_func)
@@ -44,38 +44,37 @@ class PlainFirst:
         """Call the plain or the compiled form."""
         if not self.runs_plain(args):
             return self._function(*args)
-        if self.rounds is not None:
-            return None if self.ran_rounds(args[2:]) else self._function(*args)
+        if (rounds := self.array_rounds(args[2:])) is not None:
+            return None if self.ran(rounds) else self._function(*args)
         first_runs.ran_plain(self.py_func.__name__.lstrip("_"))
         began = time.thread_time()
         try:
             return plain(self._function, BY_NAME)(*map(_viewed, args))
         finally:
-            first_runs.spend(self._stem, time.thread_time() - began)
+            first_runs.spend(self._stem, (time.thread_time() - began) / self.patience)
 
-    def ran_rounds(self, args: tuple) -> bool:
-        """Run the array rounds of all threads; return False if compilation pays before they end.
+    def array_rounds(self, args: tuple) -> Iterator[None] | None:
+        """Return the array rounds for the arguments after ``threads``; None: there are none."""
+        return None if self.rounds is None else self.rounds(*args)
 
-        Args:
-            args: those of the kernel after the thread and the number of threads.
-        """
-        assert self.rounds is not None
+    def ran(self, rounds: Iterator[None]) -> bool:
+        """Run array rounds; return False if compilation pays before they end."""
         first_runs.ran_plain(self.py_func.__name__.lstrip("_"))
         began = time.thread_time()
-        ended = all(time.thread_time() - began < max(first_runs.WORTH, self.patience) for _ in self.rounds(*args))
-        first_runs.spend(self._stem, time.thread_time() - began)
+        ended = all(time.thread_time() - began < first_runs.WORTH * self.patience for _ in rounds)
+        first_runs.spend(self._stem, (time.thread_time() - began) / self.patience)
         self._compiles |= not ended
         return ended
 
     def runs_plain(self, args: tuple) -> bool:
         """Return True if a call with these arguments runs plain, on one thread."""
-        if not self._compiles and (_largest(args) > self.most or not first_runs.uncompiled(self._stem, self.patience)):
+        if not self._compiles and (_largest(args) > self.most or not first_runs.uncompiled(self._stem)):
             self._compiles = True
             first_runs.compiled(self._stem)
         return not self._compiles
 
 
-def plain_first(function: Any = None, most: int = MOST, rounds: Rounds | None = None, patience: float = 0.0) -> Any:
+def plain_first(function: Any = None, most: int = MOST, rounds: Rounds | None = None, patience: float = 1.0) -> Any:
     """Return a kernel that runs plain on arrays of up to ``most`` elements until compilation pays.
 
     Args:
@@ -83,9 +82,8 @@ def plain_first(function: Any = None, most: int = MOST, rounds: Rounds | None = 
         most: elements.
         rounds: generator of the arguments after ``t`` and ``threads`` that does the work of all threads with NumPy, and
             yields after each round. It runs in place of the text. Until its last yield it changes only what the kernel
-            sets anew.
-        patience: seconds of a process in array rounds after which it compiles, if more than ``first_runs.WORTH``: those
-            that the compilation takes. Later processes compile after ``WORTH`` all the same.
+            sets anew. A function that returns None leaves the arguments to the text.
+        patience: of :class:`PlainFirst`: the seconds that the compilation takes.
     """
     if function is None:
         return partial(plain_first, most=most, rounds=rounds, patience=patience)

@@ -59,8 +59,8 @@ class Team:
         """
         self._check(threads)
         plain = threads > 1 and isinstance(function, PlainFirst) and function.runs_plain(args)
-        if plain and function.rounds is not None:  # type: ignore[attr-defined]
-            if function.ran_rounds(args):  # type: ignore[attr-defined]
+        if plain and (rounds := function.array_rounds(args)) is not None:  # type: ignore[attr-defined]
+            if function.ran(rounds):  # type: ignore[attr-defined]
                 return 0
         elif plain or threads == 1:
             return function(0, 1, *args)
