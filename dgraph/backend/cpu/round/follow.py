@@ -118,8 +118,7 @@ def follow_phase(t, threads, small, graph, F, P, G, W, c):
             first = fetch_add(shares, share + NEXT, chunk) if load(shares, share + NEXT) < last else last
             last = min(first + chunk, last)
             if first >= last:
-                turn += 1
-                is_shared = turn < threads
+                turn, is_shared = turn + 1, turn + 1 < threads
                 if is_shared:
                     continue
         elif is_shared:

@@ -185,8 +185,7 @@ class CpuMachine(ProgramMachine):
         self.module.apply_totals(self._parameters, scratch, self.words.copy(), 0, 0, True)
         if self.local.masters < self.local.n:  # other ranks may propose
             nothing = np.empty(0, np.uint32)
-            values = tuple(self.state[name][:0] for name in self.traced.proposes)
-            self.combine(nothing, nothing, values)
+            self.combine(nothing, nothing, tuple(self.state[name][:0] for name in self.traced.proposes))
         setattr(self.module, COMPILED, True)
 
     def start(self, initial: Mapping[str, np.ndarray]) -> None:
@@ -218,10 +217,9 @@ class CpuMachine(ProgramMachine):
         """Run up to ``limit`` whole rounds of a graph without mirrors, at most RING of them; return their number."""
         run, limit = 0, min(limit, slots.RING)
         while run < limit and not self.done:
-            threads = self._threads(slots.FUSED)
-            if self._kernel and self.local.arcs > slots.BUFFER:  # its rounds remove more than their frontier
-                run += self._call(slots.FUSED, limit - run, self.team.size)
-            elif self.team.size == 1 or self.traced.all:
+            kernel = self._kernel and self.local.arcs > slots.BUFFER  # its rounds remove more than their frontier
+            threads = self.team.size if kernel else self._threads(slots.FUSED)
+            if kernel or self.team.size == 1 or self.traced.all:
                 run += self._call(slots.FUSED, limit - run, threads)
             elif threads == 1:
                 run += self._call(slots.FUSED, limit - run, 1, 2 * SMALL)
@@ -237,8 +235,7 @@ class CpuMachine(ProgramMachine):
         threads, rounds = self._tuner.choose(size)
         began = time.perf_counter()
         run = self._call(slots.FUSED, min(limit, rounds), threads, -SMALL // 2 if threads > 1 else 2 * LARGE)
-        seconds = time.perf_counter() - began
-        self._tuner.record(threads, size, seconds, int(self.figures(first)[:, :2].sum()))
+        self._tuner.record(threads, size, time.perf_counter() - began, int(self.figures(first)[:, :2].sum()))
         return run
 
     def totals(self) -> tuple[np.ndarray, np.ndarray]:
