@@ -238,3 +238,15 @@ def test_a_run_leaves_no_cycles_for_the_collector_of_garbage(device):
     gc.collect()
     run()
     assert gc.collect() == 0
+
+
+def test_a_report_has_what_was_added_since_the_one_before():
+    """Check a record that is gathered again after its counters and warnings grew in place."""
+    record = Record(SerialComm(), ["test"])
+    record.count("edges", 1)
+    first = record.collect()
+    record.count("edges", 2)
+    record.warn("late")
+    second = record.collect()
+    assert [report["ranks"][0]["counts"] for report in (first, second)] == [{"edges": 1}, {"edges": 3}]
+    assert [report["warnings"] for report in (first, second)] == [[], ["late"]]
