@@ -242,11 +242,9 @@ def test_a_run_leaves_no_cycles_for_the_collector_of_garbage(device):
 
 def test_a_report_has_what_was_added_since_the_one_before():
     """Check a record that is gathered again after its counters and warnings grew in place."""
-    record = Record(SerialComm(), ["test"])
-    record.count("edges", 1)
-    first = record.collect()
-    record.count("edges", 2)
-    record.warn("late")
-    second = record.collect()
-    assert [report["ranks"][0]["counts"] for report in (first, second)] == [{"edges": 1}, {"edges": 3}]
-    assert [report["warnings"] for report in (first, second)] == [[], ["late"]]
+    record, reports = Record(SerialComm(), ["test"]), []
+    for add in (lambda: record.count("edges", 1), lambda: record.count("edges", 2), lambda: record.warn("late")):
+        add()
+        reports.append(record.collect())
+    assert [report["ranks"][0]["counts"] for report in reports] == [{"edges": 1}, {"edges": 3}, {"edges": 3}]
+    assert [report["warnings"] for report in reports] == [[], [], ["late"]]
