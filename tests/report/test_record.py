@@ -1,6 +1,7 @@
 """Recordings of a GPU (``--record``): edges by thread, seconds by kernel, ranges of a profiler."""
 
 import gc
+from functools import partial
 
 import numpy as np
 import pytest
@@ -238,3 +239,13 @@ def test_a_run_leaves_no_cycles_for_the_collector_of_garbage(device):
     gc.collect()
     run()
     assert gc.collect() == 0
+
+
+def test_a_report_has_what_was_added_since_the_one_before():
+    """Check a record that is gathered again after its counters and warnings grew in place."""
+    record, reports = Record(SerialComm(), ["test"]), []
+    for add in (*[partial(record.count, "edges", 1)] * 5, partial(record.warn, "late")):
+        add()
+        reports.append(record.collect())
+    assert [report["ranks"][0]["counts"]["edges"] for report in reports] == [1, 2, 3, 4, 5, 5]
+    assert [report["warnings"] for report in reports] == [[]] * 5 + [["late"]]

@@ -38,6 +38,9 @@ PHASES = ("load", "partition", "build", "prepare", "compile", "init", "solve", "
 KEPT_FIGURES, FEWEST_ROUNDS = 1 << 16, 256
 """Upper bound of rounds kept × ranks, so that the report of many ranks stays small; lower bound of rounds kept."""
 
+CORES = os.cpu_count() or 1
+"""Cores of this host."""
+
 KEPT_SPANS = 512
 """Upper bound of the phases whose start is kept; a run of many programs has more phases."""
 
@@ -67,6 +70,9 @@ class Record:
         ranges: profiler that timers are shown to; None without one.
         residuals: True if rounds of programs that name a ``residual`` record it.
     """
+
+    _last: tuple[dict, bytes] = {}, b""
+    """What this process gathered last, and its JSON, which the next call on the same graph often sends again."""
 
     def __init__(self, comm: Comm, command: Sequence[str] | None = None):
         self.comm = comm
@@ -175,11 +181,14 @@ class Record:
         return self.collect
 
     def _gathered(self) -> list[tuple[bytes, bytes]]:
-        """Return every rank's record as JSON, and the times of its rounds; collective."""
+        """Return every rank's record as JSON, and its times and those of its rounds; collective."""
+        times = None if self.comm.size == 1 else self.rounds.times()
+        mine, seconds = self._mine(times)
+        if Record._last[0] != mine:
+            Record._last = mine, json.dumps(mine).encode()
+        text, tail = Record._last[1], np.array(seconds).tobytes() + (b"" if times is None else times[0].tobytes())
         if self.comm.size == 1:
-            return [(json.dumps(self._mine()).encode(), b"")]
-        times = self.rounds.times()
-        text, tail = json.dumps(self._mine(times)).encode(), b"" if times is None else times[0].tobytes()
+            return [(text, tail)]
         parts = self.comm.allgatherv(np.frombuffer(len(text).to_bytes(8, "little") + text + tail, np.uint8))
         ends = [8 + int.from_bytes(part[:8].tobytes(), "little") for part in parts]
         return [(part[8:end].tobytes(), part[end:].tobytes()) for part, end in zip(parts, ends, strict=True)]
@@ -190,9 +199,10 @@ class Record:
 
         ranks = []
         for text, tail in records:
-            rank = _rank(json.loads(text))
+            rank = json.loads(text)
+            times = _name_times(rank, np.frombuffer(tail))
             if rank["rounds"] is None:
-                rank["rounds"] = self.rounds.parts_of(np.frombuffer(tail).reshape(-1, 2 + len(PARTS) + 1))
+                rank["rounds"] = self.rounds.parts_of(times.reshape(-1, 2 + len(PARTS) + 1))
             ranks.append(rank)
         warnings = list(dict.fromkeys(text for rank in ranks for text in rank.pop("warnings")))
         return {
@@ -210,8 +220,10 @@ class Record:
             "rounds": self.rounds.summary(),
         }
 
-    def _mine(self, times: tuple[np.ndarray, dict[str, int]] | None = None) -> dict:
-        """Return this rank's record; :func:`_rank` brings it into the form of the report, if that is read.
+    def _mine(self, times: tuple[np.ndarray, dict[str, int]] | None) -> tuple[dict, list[float]]:
+        """Return this rank's record, and its times apart: the record is the same in many calls.
+
+        :func:`_name_times` brings both into the form of the report, if that is read.
 
         ``times``: from :meth:`RoundSeries.times`, if they are sent in place of the rounds.
         """
@@ -229,27 +241,31 @@ class Record:
             gpu["queues"] = queues
         if times is None and (load := self.rounds.loads.facts()):
             gpu["load"] = load
-        return {
+        mine = {
             "rank": self.comm.rank,
             "host": host(self.comm),
-            "cores": os.cpu_count() or 1,
-            "seconds": seconds,
-            "counts": self.counts,
+            "cores": CORES,
+            "seconds": [*seconds],
+            "counts": {**self.counts},
             "sent": [{"peer": peer, "bytes": b, "messages": m} for peer, (b, m) in sorted(self.sent.items())],
             "peak_memory_bytes": peak,
             **gpu,
-            "spans": self.spans,
+            "spans": [name for name, _, _ in self.spans],
             "rounds": self.rounds.parts() if times is None else None,
-            "warnings": self.warnings,
+            "warnings": [*self.warnings],
         }
+        return mine, [*seconds.values(), *(time for span in self.spans for time in span[1:])]
 
 
-def _rank(record: dict) -> dict:
-    """Return a rank's part of the report."""
-    record["seconds"] = {name: round(max(value, 0.0), 9) for name, value in record["seconds"].items()}
-    spans = record["spans"]
-    record["spans"] = [{"name": name, "start": round(start, 7), "seconds": round(s, 7)} for name, start, s in spans]
-    return record
+def _name_times(record: dict, times: np.ndarray) -> np.ndarray:
+    """Put times into a rank's part of the report; return those of its rounds."""
+    seconds, spans, rounds = np.split(times, np.cumsum([len(record["seconds"]), 2 * len(record["spans"])]))
+    record["seconds"] = {n: round(max(s, 0.0), 9) for n, s in zip(record["seconds"], seconds.tolist(), strict=True)}
+    record["spans"] = [
+        {"name": name, "start": round(start, 7), "seconds": round(s, 7)}
+        for name, (start, s) in zip(record["spans"], spans.reshape(-1, 2).tolist(), strict=True)
+    ]
+    return rounds
 
 
 def _hosts(ranks: list[dict]) -> list[dict]:

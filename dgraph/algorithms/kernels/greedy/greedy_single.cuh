@@ -9,8 +9,6 @@
 
 #define ALONE_EDGES 32 // of a row that a thread colours: one bit each
 #define ROW_AT_ONCE 4 // neighbours of a row that a thread colours, loaded at once
-#define POLLS 1 // of a vertex that waits before its warp lists it
-#define LISTED_AT_ONCE 1 // listed vertices of a lane whose loads are in flight at once
 #define WINDOW_WORDS 64 // of colours that a warp looks for at a time
 
 struct Env {
@@ -43,6 +41,13 @@ KERNEL begin_colors(i64) {
     for (u64 v = thread_rank(); v < ((u64)env.n + 3) / 4 * 4; v += threads()) env.color[v] = v < (u64)env.n ? -1 : 0;
 }
 
+struct Neighbour {
+    u32 u;
+    degree_t degree;
+    int color;
+    bool ends; // no later position of a row has a degree as large as the row's own
+};
+
 // Call ``f(ahead, u, color)`` for a row's neighbours u, by the lanes of a warp, with the colour that u had a step ago. A sorted
 // row is read while degrees can be large enough. Neighbours are loaded two steps ahead, and what is read of them one: when the
 // last neighbour that v waits for has its colour, the rest of the row is there.
@@ -50,20 +55,17 @@ template <class F> DEVICE void each_ahead(u32 v, const F& f) {
     const u64 last = env.offsets[v + 1];
     const degree_t own = env.degree[v];
     const auto neighbour = [&](u64 e) { return e < last ? env.neighbours[e] : v; };
-    const auto too_small = [&](u32 u) { return env.most_from && env.most_from[u >> env.tile_bits] < own; };
+    const auto read = [&](u32 u) {
+        return Neighbour{u, env.degree[u], fresh(env.color + u), env.most_from && env.most_from[u >> env.tile_bits] < own};
+    };
     u64 e = env.offsets[v] + lane_id();
-    u32 u = neighbour(e), next = neighbour(e + 32);
-    degree_t theirs = env.degree[u];
-    int color = fresh(env.color + u);
-    bool ends = too_small(u);
-    for (;;) {
+    Neighbour now = read(neighbour(e));
+    for (u32 next = neighbour(e + 32);; e += 32) {
         const u32 after = neighbour(e + 64);
-        const degree_t next_degree = env.degree[next];
-        const int next_color = fresh(env.color + next);
-        const bool next_ends = too_small(next);
-        f(e < last && is_ahead(u, v, own, theirs), u, color);
-        if (e - lane_id() + 32 >= last || ballot(e < last && ends)) return;
-        e += 32, u = next, next = after, theirs = next_degree, color = next_color, ends = next_ends;
+        const Neighbour then = read(next);
+        f(e < last && is_ahead(now.u, v, own, now.degree), now.u, now.color);
+        if (e - lane_id() + 32 >= last || ballot(e < last && now.ends)) return;
+        now = then, next = after;
     }
 }
 
@@ -154,8 +156,7 @@ KERNEL color_short(i64) {
         const bool mine = i < (u64)env.n && last - first <= ALONE_EDGES;
         u32 waits = mine ? ahead_in_row(v, first, last) : 0, taken = 0;
         bool waiting = mine && still_waits(v, first, waits, taken);
-        for (u32 poll = 0; poll < POLLS && ballot(waiting); poll++)
-            if (waiting) waiting = still_waits(v, first, waits, taken);
+        if (waiting) waiting = still_waits(v, first, waits, taken); // once more before its warp lists it
         if (waiting) env.waits[v] = waits, env.taken[v] = taken;
         list(waiting, v);
     }
@@ -163,22 +164,12 @@ KERNEL color_short(i64) {
         const u64 all = count;
         count = 0;
         __syncwarp(); // what other lanes have stored
-        for (u64 from = lane_id(); from - lane_id() < all; from += 32 * LISTED_AT_ONCE) {
-            u32 v[LISTED_AT_ONCE], waits[LISTED_AT_ONCE], taken[LISTED_AT_ONCE];
-            offset_t first[LISTED_AT_ONCE];
-            for (u32 k = 0; k < LISTED_AT_ONCE; k++) v[k] = from + 32 * k < all ? env.waiting[place(from + 32 * k)] : 0;
-            for (u32 k = 0; k < LISTED_AT_ONCE; k++) {
-                const bool mine = from + 32 * k < all;
-                waits[k] = mine ? env.waits[v[k]] : 0, taken[k] = mine ? env.taken[v[k]] : 0;
-                first[k] = mine ? env.offsets[v[k]] : 0;
-            }
-#pragma unroll
-            for (u32 k = 0; k < LISTED_AT_ONCE; k++) {
-                const u32 before = waits[k];
-                const bool waiting = before && still_waits(v[k], first[k], waits[k], taken[k]);
-                if (waiting && waits[k] != before) env.waits[v[k]] = waits[k], env.taken[v[k]] = taken[k];
-                list(waiting, v[k]); // no further than what has been read
-            }
+        for (u64 from = lane_id(); from - lane_id() < all; from += 32) {
+            const u32 v = from < all ? env.waiting[place(from)] : 0, before = from < all ? env.waits[v] : 0;
+            u32 waits = before, taken = from < all ? env.taken[v] : 0;
+            const bool waiting = before && still_waits(v, from < all ? env.offsets[v] : 0, waits, taken);
+            if (waiting && waits != before) env.waits[v] = waits, env.taken[v] = taken;
+            list(waiting, v); // no further than what has been read
         }
         WAIT();
     }
