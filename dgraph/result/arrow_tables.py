@@ -64,12 +64,11 @@ def arrow_arrays(name: str, values: np.ndarray, nullable: Collection[str]) -> It
     pyarrow = extra("pyarrow", "an Arrow table")
     rows = values.size if values.dtype.kind != "S" else max(1, CHUNK_BYTES // values.itemsize)
     for begin in range(0, max(values.size, 1), max(rows, 1)):
-        part = values[begin : begin + rows]
+        part = np.ascontiguousarray(values[begin : begin + rows])
         mask = missing(name, part, nullable)
         if values.dtype.kind in "iuf":  # pyarrow.array imports pandas, .3 s
             bits = mask if mask is None else pyarrow.py_buffer(np.packbits(~mask, bitorder="little"))
-            buffers = [bits, pyarrow.py_buffer(np.ascontiguousarray(part))]
-            yield pyarrow.Array.from_buffers(arrow_type(values.dtype), part.size, buffers)
+            yield pyarrow.Array.from_buffers(arrow_type(part.dtype), part.size, [bits, pyarrow.py_buffer(part)])
         else:
             array = pyarrow.array(part, mask=mask)
             yield array if values.dtype.kind != "S" else _strings(pyarrow, array)

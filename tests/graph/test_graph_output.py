@@ -131,7 +131,7 @@ def test_sparse_ids_are_kept_or_said_to_be_renumbered(suffix, tmp_path):
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_names_are_written_and_read_back(suffix, directed, ranks, tmp_path):
-    words = ["ann", "Bob, jr.", 'says "no"', "Zoë", "x y"]
+    words = ["ann", "Bob, jr.", 'says "no"', "Zoë", "x y", " ann", "ann ", "'t Hooft", "\tann"]
     edges = pd.DataFrame(
         [(u, v, i + 1) for i, (u, v) in enumerate(itertools.permutations(words, 2))],
         columns=["source", "target", "weight"],

@@ -64,3 +64,32 @@ def test_refusals(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "networkx", None)
     with pytest.raises(UsageError, match=r"dgraph-analytics\[networkx\]"):
         dgraph.Graph.load(path, comm=world())
+
+
+WEIGHT = '<key id="w" for="edge" attr.name="weight" attr.type="double"><default>7</default></key>'
+EDGES = '<edge source="007" target="8"/><edge source="8" target="9"><data key="w">2</data></edge>'
+NODES = '<node id="007"/><node id="8"/><node id="9"/>'
+
+
+def graphml(folder, body):
+    """Return the path of a GraphML file, which rank 0 writes."""
+    path = world().bcast_json(str(folder / "a.graphml"))
+    if world().rank == 0:
+        space = 'xmlns="http://graphml.graphdrawing.org/xmlns"'
+        text = f'<graphml {space}>{WEIGHT}<graph edgedefault="directed">{body}</graph></graphml>'
+        (folder / "a.graphml").write_text(text)
+    world().barrier()
+    return path
+
+
+def test_defaults_of_edges_and_ids_with_zeros_are_those_of_the_file(tmp_path):
+    graph = dgraph.Graph.load(graphml(tmp_path, NODES + EDGES), comm=world())
+    back = graph.to_networkx()
+    if world().rank == 0:
+        assert {(u, v): weight for u, v, weight in back.edges(data="weight")} == {("007", "8"): 7, ("8", "9"): 2}
+
+
+@pytest.mark.parametrize("more", ["<node id='a'><graph edgedefault='directed'/></node>", "</graph><graph id='b'>"])
+def test_a_file_of_several_graphs_is_refused(more, tmp_path):
+    with pytest.raises(DataError, match="it holds 2 graphs"):
+        dgraph.Graph.load(graphml(tmp_path, NODES + EDGES + more), comm=world())

@@ -86,7 +86,7 @@ def test_lines_without_a_column_of_the_ends_are_refused(listed, tmp_path):
 
 
 @pytest.mark.parametrize("packing", ["", ".gz"])
-@pytest.mark.parametrize("word", ["007", "0x10", "-00", "01.5", "+09"])
+@pytest.mark.parametrize("word", ["007", "0x10", "-00", "01.5", "+09", "+4915112345678"])
 def test_kept_numbers_that_are_codes_stay_text(word, packing, tmp_path):
     """Also where most values are plain numbers; a fraction, a time and 0 are no codes."""
     path = tmp_path / f"a.csv{packing}"
@@ -98,7 +98,7 @@ def test_kept_numbers_that_are_codes_stay_text(word, packing, tmp_path):
     assert columns["y"].values.tolist() == [0.5, 0, 0]
     assert columns["day"].values.dtype.kind == "M"
     said = [note for note in graph.facts.notes if "kept as text" in note]
-    assert said == (["x is kept as text: it holds numbers that begin like 007 or 0x10"] if word != "+09" else said)
+    assert said == ["x is kept as text: it holds numbers that begin like 007, 0x10 or +5"]
 
 
 @pytest.mark.parametrize(
@@ -118,3 +118,24 @@ def test_kept_decimals_of_python_are_said_to_change():
     assert [note for note in notes if "decimals" in note] == [
         "x holds decimals: kept as float64, which holds 15 digits"
     ]
+
+
+def test_kept_booleans_are_words(tmp_path):
+    """Numbers beside them, or on another rank, are text."""
+    path = tmp_path / "a.csv"
+    path.write_text("source,target,x,y\n1,2,1,true\n2,3,true,False\n")
+    columns = Graph.load(path, keep="x,y").block.attributes
+    assert [columns["x"].words[code] for code in columns["x"].values] == [b"1", b"true"]
+    assert columns["y"].values.tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "warned"), [("Undirected", {}, 1), ("Directed", {}, 0), ("undirected", {"directed": True}, 0)]
+)
+@pytest.mark.parametrize("ids", ["integer", "string"])
+def test_a_column_that_says_undirected_is_pointed_out(kind, options, warned, ids, tmp_path):
+    """Gephi's tables of edges have a column Type."""
+    path = tmp_path / "a.csv"
+    path.write_text(f"Source,Target,Type,Id,Label,Weight\n1,2,{kind},0,,1.5\n2,3,{kind},1,,2\n")
+    warnings = Graph.load(path, ids=ids, **options).facts.warnings
+    assert sum("--undirected" in warning for warning in warnings) == warned

@@ -8,7 +8,6 @@ nothing. That takes about 0.19 bytes an id below the largest: :data:`SPAN` says 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 
@@ -42,7 +41,7 @@ def id_bitmap(columns: Sequence[np.ndarray], comm: Comm) -> IdBitmap | None:
         return None
     words = np.zeros((largest >> 6) + 1, np.uint64)
     for column in columns:
-        shares(partial(_mark_part, column, words), column.size, threads)
+        shares(lambda part: _mark(column[part], words), column.size, threads)  # noqa: B023 - called at once
     if comm.size > 1:
         cuts = words.size * np.arange(1, comm.size) // comm.size
         owned = np.bitwise_or.reduce(comm.alltoallv(np.split(words, cuts)))
@@ -101,10 +100,6 @@ class IdBitmap:
         threads = self.threads if len(pieces) > 1 else 1
         ids = np.concatenate([np.empty(0, np.int64), *in_order(ids_of, pieces, threads)])
         return ids[np.searchsorted(ids, low) : np.searchsorted(ids, high)]
-
-
-def _mark_part(column: np.ndarray, words: np.ndarray, part: slice) -> None:
-    _mark(column[part], words)
 
 
 @intrinsic

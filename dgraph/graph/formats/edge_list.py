@@ -128,7 +128,7 @@ def _read_lines(
     skip = bool(columns.names) or bool(options.header) or (counts is not None and bool(fault_of(head.raw, layout)))
     table = read_table(path, layout, head.below if skip else head.here, comm, options.lenient)
     raw = RawEdges(table.src, table.dst, table.weights)
-    columns.report(head, raw.facts, options)
+    columns.report(head, layout.separator, raw.facts, options)
     if counts is not None and _are_counts(counts, table, skip, comm):
         raw.facts.warnings.append(counts_warning(head))
         if not skip:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 KINDS = ("int64", "float64", "bool", "timestamp[us]")
 """Types that a column may have, beside text: the first that holds the values of all ranks."""
-CODE = "^[-+]?0[0-9xX]"
+CODE = "^([+]|-?0[0-9xX])"
 """Form of a number that a numeric type would not keep as it is written."""
 
 
@@ -39,8 +39,8 @@ def read_kept(
 ) -> dict[str, EdgeAttribute]:  # fmt: skip
     """Return the columns that ``options.keep`` names, of the lines from ``begin`` on; collective.
 
-    An empty field is missing. Blanks around fields are left out. A column with a number that begins like 007 or 0x10 is
-    text, as numbers would lose how it is written; the load line says so.
+    An empty field is missing. Blanks around fields are left out. A column with a number that begins like 007, 0x10 or
+    +5 is text, as numbers would lose how it is written; the load line says so. A boolean is written true or false.
 
     Args:
         path: the file.
@@ -100,7 +100,7 @@ def read_kept(
         arrays = {}
         for (name, column), (*kinds, plain) in zip(columns.items(), fits_all.tolist(), strict=True):
             if codes := any(kinds[:2]) and not plain:
-                facts.notes.append(f"{name} is kept as text: it holds numbers that begin like 007 or 0x10")
+                facts.notes.append(f"{name} is kept as text: it holds numbers that begin like 007, 0x10 or +5")
             typed = _as(column, KINDS[kinds.index(1)], options.decimal) if any(kinds) and not codes else column
             arrays[name] = of_arrow(typed, f"{path}: {name}")
     return attributes_of(arrays, rules, edges, comm)
@@ -161,7 +161,7 @@ def _fits(column: Any, kind: str, decimal: str) -> bool:
         values = _as(column, kind, decimal)
     except pyarrow.ArrowException:
         return False
-    return kind != "float64" or are_floats(column, values)
+    return are_floats(column, values) if kind == "float64" else kind != "bool" or not any_text(column, "^[01]$")
 
 
 def are_floats(column: Any, values: Any) -> bool:

@@ -46,9 +46,16 @@ class ListColumns:
         last = self.count or max(self.places) + 1
         return (*(kinds.get(place, ANY) for place in range(last)), *(() if self.count else (REST,)))
 
-    def report(self, head: FileHead, facts: LoadFacts, options: LoadOptions) -> None:
+    def report(self, head: FileHead, separator: str, facts: LoadFacts, options: LoadOptions) -> None:
         """Note the header, and the columns that it names and that are not read."""
         if self.names:
+            lines = [dict(zip(self.names, split_fields(line, separator), strict=False)) for line in head.following]
+            types = {line.get(name, "").lower() for line in lines for name in self.names if name.lower() == "type"}
+            if "undirected" in types and options.directed is None:
+                facts.warnings.append(
+                    "a column called type says that edges are undirected, and they are read as directed: if all are, "
+                    "say --undirected (directed=False)"
+                )
             facts.notes.append(header_note(head, self.names))
             chosen = len(self.places) > 2 or options.weights is not None
             kept = [place for place, name in enumerate(self.names) if name in kept_rules(options.keep)]

@@ -63,7 +63,7 @@ def read_named(
     raw = RawEdges(np.empty(0, np.int64), np.empty(0, np.int64))
     if options.header is None:
         first.resolve(reader, raw.facts, comm)
-    columns.report(head, raw.facts, options)
+    columns.report(head, separator, raw.facts, options)
     names, raw.src, raw.dst, raw.weights = reader.table(comm)
     raw.n, raw.ids, raw.disposable = int(names.starts[-1]), NamedIds(names), True
     raw.facts.lines_dropped = comm.total(reader.dropped)

@@ -129,9 +129,8 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
     with comm.together():
         arrays = {column.name: column.kept(schema.field(column.name).type) for column in kept}
     raw.attributes = attributes_of(arrays, rules, hi - lo, comm)
-    unread = unused_columns(
-        names, at_of([*chosen, *rules], names), weight_chosen=options.weights is not None or len(chosen) > 2
-    )
+    read, weight_chosen = [names.index(name) for name in (*chosen, *rules)], options.weights is not None
+    unread = unused_columns(names, read, weight_chosen=weight_chosen or len(chosen) > 2)
     raw.facts.notes += [*unread[0], *type_notes({name: schema.field(name) for name in rules})]
     raw.facts.warnings += unread[1]
     if weight_type.startswith("decimal"):
@@ -139,11 +138,6 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
     elif weight_type == "uint64" and raw.weights is not None and raw.weights.dtype == np.float64:
         raw.facts.notes.append(ROUNDED)
     return raw
-
-
-def at_of(chosen: list[str], names: list[str]) -> list[int]:
-    """Return the positions of the chosen columns."""
-    return [names.index(name) for name in chosen]
 
 
 def chosen_columns(path: str, names: list[str], columns: str | None) -> list[str]:

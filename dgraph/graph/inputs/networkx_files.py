@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from typing import Any
-from xml.etree.ElementTree import ParseError
+from xml.etree.ElementTree import ParseError, parse
 
 from dgraph._support.extras import extra
 from dgraph.errors import DataError
@@ -19,20 +19,23 @@ def is_networkx_file(spec: str) -> bool:
 
 
 def read_networkx_file(path: str) -> Any:
-    """Return the NetworkX graph of a file; its nodes are integers if all ids are, else strings.
+    """Return the NetworkX graph of a file; its nodes are integers if all ids are written as such, else strings.
 
     Raises:
         UsageError: NetworkX is not installed.
-        DataError: the file is not of its format.
+        DataError: the file is not of its format, or holds several graphs, of which NetworkX returns one.
     """
     suffix = os.path.splitext(path)[1].lower()
     networkx = extra("networkx", f"a {suffix} file")
     try:
+        graphs = sum(element.tag.rpartition("}")[2] == "graph" for element in parse(path).iter())
         graph = getattr(networkx, READERS[suffix])(path)
     except (ParseError, networkx.NetworkXException, KeyError, ValueError, TypeError, IndexError) as wrong:
         raise DataError(f"{path}: NetworkX cannot read it as {suffix} ({wrong}); write it again") from wrong
-    if all(node.isascii() and node.isdigit() and len(node) < 19 for node in graph):
-        numbered = {node: int(node) for node in graph}
-        if len(set(numbered.values())) == len(numbered):
-            graph = networkx.relabel_nodes(graph, numbered)
+    if graphs > 1:
+        raise DataError(f"{path}: it holds {graphs} graphs, inside or beside one another; write each to its own file")
+    for *_, attributes in graph.edges(data=True):
+        attributes |= graph.graph.get("edge_default", {}) | attributes  # of GraphML
+    if all(node.isascii() and node.isdigit() and len(node) < 19 and str(int(node)) == node for node in graph):
+        graph = networkx.relabel_nodes(graph, {node: int(node) for node in graph})
     return graph

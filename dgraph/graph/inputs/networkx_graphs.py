@@ -89,14 +89,12 @@ def list_graph(graph: Any, weight: str | None, keep: Sequence[str] = ()) -> List
         name: np.fromiter(map(methodcaller("get", name), _attributes(rows, parallel)), object, sources.size)
         for name in keep
     }
-    missing = next((name for name, column in kept.items() if column.size and not any(map(_is_value, column))), None)
+    missing = next(
+        (name for name, column in kept.items() if column.size and all(value is None for value in column)), None
+    )
     if missing is not None:
         raise UsageError(f"keep = {missing!r}: no edge has this attribute; name one that edges have")
     return ListedGraph(columns[0], columns[1], weights, columns[2], graph.is_directed(), parallel, note, kept)
-
-
-def _is_value(value: Any) -> bool:
-    return value is not None
 
 
 def _weights(rows: list, weight: str, nodes: list, parallel: bool, size: int) -> tuple[np.ndarray | None, str]:

@@ -11,6 +11,8 @@ from dgraph.result.files.vertex_text import digits, joined
 
 SPECIAL = b'",\r\n'
 """Bytes that make a field need quotes."""
+ENDS = b" \t'"
+"""Bytes that do so at an end of a field: readers leave blanks there out, and an apostrophe may quote."""
 
 
 def header(names: Collection[str]) -> bytes:
@@ -59,7 +61,8 @@ def _cells(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _quoted(words: np.ndarray) -> np.ndarray:
     """Return names, in quotes where they need them."""
     raw = np.ascontiguousarray(words).view(np.uint8).reshape(words.size, words.itemsize)
-    special = np.flatnonzero(np.isin(raw, np.frombuffer(SPECIAL, np.uint8)).any(axis=1))
+    ends = np.isin((raw[:, 0], raw[np.arange(words.size), np.char.str_len(words) - 1]), np.frombuffer(ENDS, np.uint8))
+    special = np.flatnonzero(np.isin(raw, np.frombuffer(SPECIAL, np.uint8)).any(axis=1) | ends.any(axis=0))
     if not special.size:
         return words
     quoted = np.char.add(np.char.add(b'"', np.char.replace(words[special], b'"', b'""')), b'"')

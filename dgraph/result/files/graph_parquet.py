@@ -39,8 +39,7 @@ def save_parquet(file: SharedFile, block: EdgeBlock) -> None:
         for columns in in_order(partial(_columns, block, comm), range(arcs.rounds(block, comm)), ahead):
             gathered = [[column] for column in columns]
             if comm.size > 1:
-                to = range(comm.size)
-                gathered = [comm.alltoallv([column if rank == 0 else column[:0] for rank in to]) for column in columns]
+                gathered = [comm.alltoallv([column] + [column[:0]] * (comm.size - 1)) for column in columns]
             with comm.together():
                 if writer is not None:
                     for parts in zip(*gathered, strict=True):
