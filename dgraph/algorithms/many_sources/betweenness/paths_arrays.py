@@ -34,7 +34,7 @@ def first_kernels(rows: GidRows) -> tuple[PlainFirst, PlainFirst]:
 
 
 def _searched(
-    into, out, groups, sources, degree, rows, neighbours, out_rows, out_neighbours, pushed_offsets, pushed, gates,
+    fold_in, fold_out, groups, sources, degree, rows, neighbours, out_rows, out_neighbours, pushed_offsets, pushed, gates,
     cellses, bounds, nows, seens, pathses, shares, sumses, markses, buffers, buffer_laneses, logs, laneses, levelses,
     factorses, mosts, depths,
 ) -> Iterator[None]:  # fmt: skip
@@ -61,14 +61,14 @@ def _searched(
             values.append(entry)
         unseen -= news[-1]
         depths[:groups] += np.bitwise_or.reduce(new.view(f"u{width}")) > 0
-        reached = into(reached, unseen > 0.0)
+        reached = fold_in(reached, unseen > 0.0)
         reached *= unseen
         bound, factor = bound * degree, 1.0
     paths = np.zeros(unseen.shape)
     for d in range(len(levels) - 2, 0, -1):
         share = (1.0 + paths) / (levels[d + 1] + (1.0 - news[d + 1]))  # no division by 0
         share *= news[d + 1]
-        dependency = levels[d] * out(share, news[d] > 0.0)
+        dependency = levels[d] * fold_out(share, news[d] > 0.0)
         dependency *= factors[d + 1]
         paths += dependency
     pathses[:groups] = paths.reshape(n, groups, width).swapaxes(0, 1)
