@@ -192,7 +192,7 @@ def array_destroyed(
         v = rows[begins[:-1]]
         row, i = edges_of(offsets, v)
         row, i = row[values[i] >= LEAVING], i[values[i] >= LEAVING]
-        place = np.zeros((len(v), places.shape[1]), np.int64)
+        place = np.zeros((len(v), places.shape[1]), np.int32)
         place[row, targets[i]] = i + 1
         v, row = np.repeat(v, np.diff(begins)), np.repeat(np.arange(len(v)), np.diff(begins))
         u = targets[leaving[begins[0] : begins[-1]]]
