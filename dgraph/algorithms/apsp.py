@@ -125,7 +125,8 @@ class Apsp(Algorithm):
             threads = ctx.backend.host_threads
             plan = planned(
                 rows, self.variant, dtype.itemsize, block, self.parts, self.matrix_file, kernel, threads,
-                OF_PREDECESSOR * self.return_predecessors, self.search, exact and figures.least >= 0,
+                OF_PREDECESSOR * self.return_predecessors, self.search,
+                exact and figures.least >= 0 and not where,
             )  # fmt: skip
             ctx.record.choose("variant", plan.variant, plan.reason)
             if where and plan.variant != "johnson":

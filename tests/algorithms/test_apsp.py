@@ -157,6 +157,21 @@ def test_the_method_is_chosen_by_estimates(spec, taken, monkeypatch):
 
 
 @pytest.mark.mpi
+@pytest.mark.parametrize("weights", ["0..9", "1..1000000"])
+@pytest.mark.parametrize("spec", ["rmat:9", "grid:23x17"])
+def test_searches_in_lanes_find_the_distances_of_a_heap(spec, weights, monkeypatch):
+    loaded = dgraph.Graph.load(spec, weights=weights, comm=world())
+    wanted = dgraph.apsp(loaded, variant="johnson")
+    monkeypatch.setattr("dgraph.algorithms.apsp_parts.matrix_plan.IN_LANES", 0.0)
+    monkeypatch.setattr(MinPlus, "search", None)
+    result = dgraph.apsp(loaded)
+    assert result.report["choices"][-2]["taken"] == "johnson"
+    with world().together():
+        assert result.matrix.here.dtype == wanted.matrix.here.dtype
+        np.testing.assert_array_equal(result.matrix.here, wanted.matrix.here)
+
+
+@pytest.mark.mpi
 @pytest.mark.parametrize("zero", [False, True])
 def test_the_certificate_catches_wrong_distances(zero):
     """Check a distance too long, too short, invented, missing, and one held up by a cycle of weight 0 alone."""

@@ -107,8 +107,8 @@ def planned(
         workers = comm.total(threads)
         added = kernel.added[itemsize] / (workers if on_host else comm.size)
         search = "lanes" if by_lanes and on_host else search
-        each = IN_LANES if search == "lanes" else SEARCHED
-        seconds = {"johnson": n * (n + arcs) * each / workers, "blocked": float(n) ** 3 * added}
+        relaxed = IN_LANES if search == "lanes" else SEARCHED
+        seconds = {"johnson": n * (n + arcs) * relaxed / workers, "blocked": float(n) ** 3 * added}
         if on_host and n >= FEW and arcs <= SPARSE * n:
             parts = parts_of(rows, None)
             seconds["separators"] = _additions(parts) * added

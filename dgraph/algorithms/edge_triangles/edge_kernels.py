@@ -157,7 +157,7 @@ def array_supports(offsets, targets, low_offsets, low_targets, support, places, 
         support[i] += np.bincount(edge, marks[row[edge], low_targets[j]], len(i)).astype(np.int32)
 
 
-@plain_first(rounds=array_supports)
+@plain_first(rounds=array_supports, patience=2.0)
 @njit(**OPTIONS)
 def _supports(t, threads, offsets, targets, low_offsets, low_targets, support, places, taken):
     place, last = places[t], len(offsets) - 2
@@ -181,6 +181,40 @@ def _supports(t, threads, offsets, targets, low_offsets, low_targets, support, p
                 place[targets[i]] = 0
 
 
+def array_destroyed(
+    rows, heads, leaving, offsets, targets, values, loss, touched, count, low_offsets, low_targets, low_values,
+    low_loss, low_touched, low_count, places, taken,
+) -> Iterator[None]:  # fmt: skip
+    """Count the triangles that other edges lose, of some rows at a time."""
+    yield  # not later: sums that have begun cannot begin again
+    for first in range(0, len(heads) - 1, ROWS):
+        begins = heads[first : first + ROWS + 1]
+        v = rows[begins[:-1]]
+        row, i = edges_of(offsets, v)
+        row, i = row[values[i] >= LEAVING], i[values[i] >= LEAVING]
+        place = np.zeros((len(v), places.shape[1]), np.int32)
+        place[row, targets[i]] = i + 1
+        v, row = np.repeat(v, np.diff(begins)), np.repeat(np.arange(len(v)), np.diff(begins))
+        u = targets[leaving[begins[0] : begins[-1]]]
+        edge, j = edges_of(low_offsets, u)
+        i = place[row[edge], low_targets[j]] - 1
+        closed = (i >= 0) & (low_values[j] >= LEAVING)
+        edge, i, j = edge[closed], i[closed], j[closed]
+        w, low_goes, goes = low_targets[j], low_values[j] == LEAVING, values[i] == LEAVING
+        _lose(loss, touched, count, i[~goes & (~low_goes | (v[edge] < w))])
+        _lose(low_loss, low_touched, low_count, j[~low_goes & (~goes | (u[edge] < w))])
+
+
+def _lose(loss, touched, count, entries) -> None:
+    """Add a triangle to the loss of each entry, and list those that had none."""
+    losing = np.unique(entries)
+    losing = losing[loss[losing] == 0]
+    np.add.at(loss, entries, 1)
+    touched[count[0] : count[0] + len(losing)] = losing
+    count[0] += len(losing)
+
+
+@plain_first(rounds=array_destroyed, patience=2.0)
 @njit(**OPTIONS)
 def _destroyed(
     t, threads, rows, heads, leaving, offsets, targets, values, loss, touched, count, low_offsets, low_targets,

@@ -65,7 +65,7 @@ class Dependencies(HopSearch):
         self.gates, self.cells = np.zeros((groups, 16), np.int64), np.zeros((groups, CELLS), np.int64)
         self.parts, self.reached = np.zeros((groups, masters)), np.zeros(len(self.sources), np.int64)
         self.sums, self.depth = np.zeros(self.ctx.local.masters), 0
-        self.kernels: tuple = first_kernels(self.rows)
+        self.kernels: tuple = first_kernels()
         self._choose()
         self.degree = float(np.diff(self.rows.into[0]).max(initial=0))
 

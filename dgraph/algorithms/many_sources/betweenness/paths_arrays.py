@@ -17,7 +17,6 @@ import numpy as np
 from dgraph.algorithms.many_sources.betweenness.paths_kernel import DOWN, LARGE, LEAST, search_batch, sum_lanes
 from dgraph.algorithms.many_sources.lanes import LANES
 from dgraph.backend.cpu.threads.plain_kernels import MOST, PlainFirst
-from dgraph.graph.halo import GidRows
 from dgraph.graph.rows import edges_of
 
 FEW = 1 << 32
@@ -27,19 +26,22 @@ PATIENCE = 6.0
 """Seconds of a processor in array rounds from which on compilation pays."""
 
 
-def first_kernels(rows: GidRows) -> tuple[PlainFirst, PlainFirst]:
-    """Return ``search_batch`` and ``sum_lanes`` for some rows, or their array rounds until compilation pays."""
-    rounds = partial(_searched, _product(*rows.into), _product(*rows.out))
+def first_kernels() -> tuple[PlainFirst, PlainFirst]:
+    """Return ``search_batch`` and ``sum_lanes`` for the rows of a run, or their array rounds until compilation pays."""
+    rounds = partial(_searched, [])
     return PlainFirst(search_batch, MOST, rounds, PATIENCE), PlainFirst(sum_lanes, MOST, _summed, PATIENCE)
 
 
 def _searched(
-    into, out, groups, sources, degree, rows, neighbours, out_rows, out_neighbours, pushed_offsets, pushed, gates,
-    cellses, bounds, nows, seens, pathses, shares, sumses, markses, buffers, buffer_laneses, logs, laneses, levelses,
-    factorses, mosts, depths,
+    products, groups, sources, degree, rows, neighbours, out_rows, out_neighbours, pushed_offsets, pushed,
+    gates, cellses, bounds, nows, seens, pathses, shares, sumses, markses, buffers, buffer_laneses, logs, laneses,
+    levelses, factorses, mosts, depths,
 ) -> Iterator[None]:  # fmt: skip
-    """Search from the batches of all groups, and compute dependencies."""
+    """Search from the batches of all groups, and compute dependencies; ``products`` is kept for later calls."""
     yield
+    if not products:
+        products += _product(rows, neighbours), _product(out_rows, out_neighbours)
+    fold_in, fold_out = products
     _, n, width = pathses.shape
     lanes = np.flatnonzero(sources >= 0)
     reached = np.zeros((n, groups * width))
@@ -61,14 +63,14 @@ def _searched(
             values.append(entry)
         unseen -= news[-1]
         depths[:groups] += np.bitwise_or.reduce(new.view(f"u{width}")) > 0
-        reached = into(reached, unseen > 0.0)
+        reached = fold_in(reached, unseen > 0.0)
         reached *= unseen
         bound, factor = bound * degree, 1.0
     paths = np.zeros(unseen.shape)
     for d in range(len(levels) - 2, 0, -1):
         share = (1.0 + paths) / (levels[d + 1] + (1.0 - news[d + 1]))  # no division by 0
         share *= news[d + 1]
-        dependency = levels[d] * out(share, news[d] > 0.0)
+        dependency = levels[d] * fold_out(share, news[d] > 0.0)
         dependency *= factors[d + 1]
         paths += dependency
     pathses[:groups] = paths.reshape(n, groups, width).swapaxes(0, 1)

@@ -46,7 +46,6 @@ class PlainFirst:
             return self._function(*args)
         if (rounds := self.array_rounds(args[2:])) is not None:
             return None if self.ran(rounds) else self._function(*args)
-        first_runs.ran_plain(self.py_func.__name__.lstrip("_"))
         began = time.thread_time()
         try:
             return plain(self._function, BY_NAME)(*map(_viewed, args))
@@ -54,12 +53,12 @@ class PlainFirst:
             first_runs.spend(self._stem, (time.thread_time() - began) / self.patience)
 
     def array_rounds(self, args: tuple) -> Iterator[None] | None:
-        """Return the array rounds for the arguments after ``threads``; None: there are none."""
+        """Note that the kernel runs plain; return its array rounds for arguments without the threads', or None."""
+        first_runs.ran_plain(self.py_func.__name__.lstrip("_"))
         return None if self.rounds is None else self.rounds(*args)
 
     def ran(self, rounds: Iterator[None]) -> bool:
         """Run array rounds; return False if compilation pays before they end."""
-        first_runs.ran_plain(self.py_func.__name__.lstrip("_"))
         began = time.thread_time()
         ended = all(time.thread_time() - began < first_runs.WORTH * self.patience for _ in rounds)
         first_runs.spend(self._stem, (time.thread_time() - began) / self.patience)
