@@ -72,6 +72,58 @@ class Partition:
         _take(labels, self.level.rows, self.totals, self.bounds)
         self.end_round()
 
+    def relabelled(self, labels: np.ndarray) -> Partition:
+        """Return a partition with labels whose communities are mostly those of this one, by other names.
+
+        Bounds depend on no names: they stay but for vertices that left their community, or that joined a larger one with
+        it, and for the neighbours of these.
+        """
+        wanted = Partition(self.level, labels)
+        wanted.slack, wanted.crossed, wanted.drift = self.slack, self.crossed, self.drift
+        names = np.full((2, self.level.n), -1, np.int64)
+        _relabel(self.labels, labels, self.level.rows, *names, self.slack, wanted.outflow, wanted.drift)
+        wanted.end_round()
+        return wanted
+
+
+@plain_first
+@njit(**OPTIONS)
+def _relabel(old, new, rows, chosen, owners, slack, outflow, drift):
+    """Drop the bounds that other labels make wrong, and add up the mass that leaves each community.
+
+    Args:
+        old: labels.
+        new: labels.
+        rows: arrays of the level.
+        chosen: gets the vertex of most arcs of each old community, whose new one takes its place; -1 before.
+        owners: gets the old community whose place each new one takes; -1 before.
+        slack: of each vertex.
+        outflow: gets the mass that leaves each new community.
+        drift: of the partition.
+    """
+    offsets, targets, _, mass, _ = rows
+    for v in range(len(old)):
+        most = chosen[old[v]]
+        if most < 0 or offsets[v + 1] - offsets[v] > offsets[most + 1] - offsets[most]:
+            chosen[old[v]] = v
+    for community in range(len(old)):
+        v = chosen[community]
+        if v >= 0:
+            owner = owners[new[v]]
+            most = -1 if owner < 0 else chosen[owner]
+            if most < 0 or offsets[v + 1] - offsets[v] > offsets[most + 1] - offsets[most]:
+                owners[new[v]] = community
+    for v in range(len(old)):
+        place = new[chosen[old[v]]]
+        if place == new[v] and owners[place] == old[v]:
+            continue
+        if place != new[v]:
+            outflow[place] += mass[v]
+            drift[1] = max(drift[1], float(outflow[place]))
+        slack[v] = -np.inf
+        for i in range(offsets[v], offsets[v + 1]):
+            slack[targets[i]] = -np.inf
+
 
 @plain_first
 @njit(**OPTIONS)
