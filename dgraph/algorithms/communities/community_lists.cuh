@@ -81,10 +81,10 @@ DEVICE u64 weight(i64 e) { return env.weights ? (u64)env.weights[e] : 1; }
 DEVICE int group_of(u32 v, i64 salt, int groups) { return (int)(mixed((i64)v, salt) & (groups - 1)); }
 DEVICE int class_of(i64 length) { return length <= SHORT ? 0 : length <= WARP_SLOTS / 2 ? 1 : length <= BLOCK_MOST ? 2 : 3; }
 DEVICE u64 chunks_of(i64 length) { return ((u64)length + ROW_CHUNK - 1) / ROW_CHUNK; }
-DEVICE u64 slots_of(i64 length) {
-    const u64 most = 2 * (u64)smaller(length, env.n);
+DEVICE u64 slots_of(i64 length) { // up to 80 % are used: every slot is cleared and read, and most labels of a row are few
+    const u64 keys = (u64)smaller(length, env.n);
     u64 slots = 64;
-    while (slots < most) slots *= 2;
+    while (4 * slots < 5 * keys) slots *= 2;
     return slots;
 }
 

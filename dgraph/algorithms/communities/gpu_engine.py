@@ -32,6 +32,9 @@ USED, RESULTS = COUNTS, 2 * COUNTS
 INNER, SQUARES, MOVES, LOOPS, GATE, WORDS = (RESULTS + i for i in (0, 1, 5, 6, 8, 9))
 """Words of the results; SQUARES has four limbs of 32 bits."""
 
+NO_LIMIT = 1 << 62
+"""Largest mass of a vertex."""
+
 NO_SLACK = -1e300
 """Slack of a vertex that must be evaluated."""
 
@@ -344,8 +347,11 @@ class GpuEngine:
         )  # fmt: skip
         return arrays["parts"]
 
-    def coarse(self, level: GpuLevel, labels: Any) -> tuple[GpuLevel, Any]:
-        """Return the level with a vertex for each label, and the vertex of it for each vertex."""
+    def coarse(self, level: GpuLevel, labels: Any, heaviest: int | None = None) -> tuple[GpuLevel, Any]:
+        """Return the level with a vertex for each label, and the vertex of it for each vertex.
+
+        Vertices of a mass above ``heaviest`` have no rows.
+        """
         xp, n = self.xp, level.n
         lists, kind = self.lists_of(level), self.kind
         arrays = level.rows | {"labels": labels, "groups": xp.empty(n, np.uint32)}
@@ -358,9 +364,12 @@ class GpuEngine:
         arrays |= {"group_rows": xp.zeros(count, np.int64), "group_mass": xp.zeros(count, np.int64)}
         arrays["row_starts"] = xp.empty(n, np.int64)
         self._launch("place_rows", arrays)
+        heaviest = NO_LIMIT if heaviest is None else heaviest
+        if heaviest < NO_LIMIT:
+            arrays["group_rows"] *= arrays["group_mass"] <= heaviest
         arrays["group_starts"], arcs = self._starts(arrays["group_rows"]), len(level.rows["targets"])
         arrays |= {"out_targets": xp.empty(arcs, np.uint32), "out_weights": xp.empty(arcs, kind)}
-        self._launch("map_arcs", arrays | lists)
+        self._launch("map_arcs", arrays | lists, heaviest)
         weights = arrays["out_weights"]
         mapped = {"offsets": arrays["group_starts"], "targets": arrays["out_targets"], "out_weights": weights}
         mapped |= {"weights": None if level.rows["weights"] is None else weights, "lengths": xp.zeros(count, np.int64)}

@@ -32,6 +32,9 @@ FREE = 2
 USEFUL = 10
 """Balanced rounds end where they move less than 1/USEFUL of those that gain."""
 
+LARGE = 1_000
+"""Pieces of more than 1/LARGE of the mass join no other one until vertices have settled."""
+
 LARGEST_SALT = (1 << 62) - 1
 
 
@@ -128,17 +131,21 @@ class SearchSteps:
             count, settled = self._settle(partition, free)
             pieces = engine.connected(level, partition.labels)
             splits = engine.count(pieces) - engine.count(partition.labels)
-            labels, joined, joins = self._joined(pieces)
+            labels, joined, joins = self._joined(pieces, settled)
             moved, free = moved + count, 0
             if splits or joins:
                 partition = engine.relabelled(partition, labels)
             elif settled:
                 return labels, engine.quality(joined), moved
 
-    def _joined(self, pieces: Any) -> tuple[Any, Any, int]:
-        """Return labels of pieces that gain by no join, the partition of the pieces, and the number of joined ones."""
+    def _joined(self, pieces: Any, settled: bool) -> tuple[Any, Any, int]:
+        """Return labels of pieces that gain by no join, the partition of the pieces, and the number of joined ones.
+
+        Before the last turns only small pieces join, and others have no rows: splits leave small ones.
+        """
         engine, level = self.engine, self.level
-        parts, groups = engine.coarse(level, pieces)
+        whole = level.n if engine.units.cpm else engine.units.whole
+        parts, groups = engine.coarse(level, pieces, None if settled else whole // LARGE)
         joined = engine.partition(parts, engine.alone(parts.n))
         joins, _ = self._settle(joined, 0)
         firsts = engine.above(groups, engine.alone(level.n), parts.n)
