@@ -108,7 +108,9 @@ def test_a_launch_of_few_rounds_gives_the_same_labels(most, monkeypatch):
     assert check("leiden", graph_of()).rounds > 3
 
 
-@pytest.mark.parametrize("mutant", [None, ("(env.parts, chosen)) return;", "(env.parts, chosen)) return; else return;")], ids=["", "return"])
+@pytest.mark.parametrize(
+    "mutant", [None, ("(env.parts, chosen)) return;", "(env.parts, chosen)) return; else return;")], ids=["", "return"]
+)
 def test_pieces_of_random_communities(mutant, monkeypatch):
     searches, backend = [], emulated.backend()
     monkeypatch.setattr(SearchSteps, "communities", lambda self, labels: searches.append(self) or (labels, 0, 0))

@@ -75,8 +75,8 @@ class Partition:
     def relabelled(self, labels: np.ndarray) -> Partition:
         """Return a partition with labels whose communities are mostly those of this one, by other names.
 
-        Bounds depend on no names: they stay but for vertices that left their community, or that joined a larger one with
-        it, and for the neighbours of these.
+        Bounds depend on no names. They stay but for vertices that left their community or that joined another one with
+        it, and for neighbours of these.
         """
         wanted = Partition(self.level, labels)
         wanted.slack, wanted.crossed, wanted.drift = self.slack, self.crossed, self.drift

@@ -59,8 +59,8 @@ MEMBERS = (
     "chunk_index", "chunk_table", "table", "own_sums", "best_high", "best_low", "best_label", "groups",
     "group_rows", "group_starts", "row_starts", "group_mass", "out_targets", "out_weights", "lengths", "out_offsets",
     "slack", "crossed", "outflow", "inflow", "drift", "flags", "swept", "chosen", "place", "degrees", "gate", "kept",
-    "owners", "search", "actives", "n", "scale", "price", "salt", "next_salt", "factor", "swept_count", "least_high", "least_low",
-    "share", "fewest", "most_rows", "most_chunks", "most_slots", "tiles", "balanced", "distinct",
+    "owners", "search", "actives", "n", "scale", "price", "salt", "next_salt", "factor", "swept_count", "least_high",
+    "least_low", "share", "fewest", "most_rows", "most_chunks", "most_slots", "tiles", "balanced", "distinct",
 )  # fmt: skip
 """Members of ``Env``."""
 
@@ -317,8 +317,8 @@ class GpuEngine:
         swept = xp.flatnonzero(active)[:count].astype(np.uint32)
         swept = swept if listed is None else xp.unique(xp.concatenate([listed, swept]))
         arrays = partition.arrays | {"listed": swept, "proposed": partition.labels.copy(), "active": active}
-        numbers = {"swept_count": len(swept), "scale": self.units.scale, "price": self.units.price}
-        self._launch("sweep", arrays, SWEEPS, blocks=1, **numbers)
+        scale, price = self.units.scale, self.units.price
+        self._launch("sweep", arrays, SWEEPS, 1, swept_count=len(swept), scale=scale, price=price)
         self._launch("end_round", arrays)
         return swept
 
