@@ -145,16 +145,8 @@ KERNEL connect_some(i64) {
             if (is_one_piece(env.targets[e], (u32)v)) join_in(env.parts, env.targets[e], (u32)v);
     }
 }
-// One piece of each label, in ``chosen``: that of a vertex of most arcs, most likely the largest piece; ``chosen`` is 0 before.
-KERNEL choose_pieces(i64) {
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
-        const u64 key = key_of((u32)v, env.parts[v]);
-        u64* chosen = env.chosen + env.labels[v];
-        if (FRESH(chosen) < key) atomicMax(chosen, key);
-    }
-}
 // By all arcs of vertices outside the chosen piece of their label, until they are in it: of two pieces that an arc unites, one is
-// not chosen, and its end reads the arc.
+// not chosen, and its end reads the arc. Chosen is that of a vertex of most arcs, most likely the largest piece.
 KERNEL connect_rows(i64) {
     SHARED(Room, room);
     load_lists(room);

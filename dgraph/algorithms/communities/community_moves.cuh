@@ -297,28 +297,14 @@ KERNEL_OF(4) move_rounds(i64 most) {
     }
 }
 
-// Labels return to ``proposed``.
-KERNEL return_labels(i64) {
-    SHARED(Room, room);
-    load_lists(room);
-    walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool begins) {
-        const u32 old = env.labels[v], taken = env.proposed[v];
-        if (old == taken) return;
-        for (i64 e = first + lane_id(); e < last; e += 32) cross(env.targets[e], env.proposed[env.targets[e]], old, taken, weight(e));
-        if (!begins || lane_id() != 0) return;
-        env.slack[v] = NO_SLACK;
-        atomicMax(env.drift + 1, atomicAdd((u64*)env.outflow + old, (u64)env.mass[v]) + (u64)env.mass[v]);
-    });
-}
 KERNEL end_round(i64) { end_outflow(); }
 
 // Other labels, in ``proposed``, of communities of which most stay; see ``_relabel`` in ``community_totals.py``.
-// Length of a row, and a number, in one word.
+// The vertex of most arcs of each community, or its piece if there are some; ``chosen`` is 0 before, and has lengths in its upper words.
 DEVICE u64 key_of(u32 v, u32 number) { return (u64)smaller(env.offsets[v + 1] - env.offsets[v], (i64)NONE) << 32 | number; }
-// The vertex of most arcs of each community; ``chosen`` is 0 before.
 KERNEL choose_members(i64) {
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
-        const u64 key = key_of((u32)v, (u32)v);
+        const u64 key = key_of((u32)v, env.parts ? env.parts[v] : (u32)v);
         u64* chosen = env.chosen + env.labels[v];
         if (FRESH(chosen) < key) atomicMax(chosen, key);
     }

@@ -43,14 +43,18 @@ class Partition:
     """
 
     def __init__(self, level: GraphLevel, labels: np.ndarray):
-        n = level.n
-        self.level, self.labels = level, labels
-        self.mass, self.counts = sums_by(labels, level.mass), sums_by(labels, level.counts)
-        self.sizes, self.sole = sums_by(labels, np.ones(n, np.int64)), np.zeros(n, np.int32)
-        _add_xor(labels, self.sole)
+        n, self.level = level.n, level
+        self._add(labels)
         self.slack, self.crossed = np.full(n, -np.inf), np.zeros(n, np.int64)
         self.outflow, self.drift = np.zeros(n, np.int64), np.zeros(2)
         self.margins, self.inflow = np.empty(n), np.zeros(n, np.int64)
+
+    def _add(self, labels: np.ndarray) -> None:
+        """Set the labels, and add up their totals."""
+        n, level, self.labels = self.level.n, self.level, labels
+        self.mass, self.counts = sums_by(labels, level.mass), sums_by(labels, level.counts)
+        self.sizes, self.sole = sums_by(labels, np.ones(n, np.int64)), np.zeros(n, np.int32)
+        _add_xor(labels, self.sole)
 
     @property
     def totals(self) -> tuple[np.ndarray, ...]:
@@ -68,22 +72,15 @@ class Partition:
         self.outflow.fill(0)
 
     def take(self, labels: np.ndarray) -> None:
-        """Take labels, of which few are other ones."""
-        _take(labels, self.level.rows, self.totals, self.bounds)
-        self.end_round()
-
-    def relabelled(self, labels: np.ndarray) -> Partition:
-        """Return a partition with labels whose communities are mostly those of this one, by other names.
+        """Take labels whose communities are mostly the same, by any names.
 
         Bounds depend on no names. They stay but for vertices that left their community or that joined another one with
         it, and for neighbours of these.
         """
-        wanted = Partition(self.level, labels)
-        wanted.slack, wanted.crossed, wanted.drift = self.slack, self.crossed, self.drift
         names = np.full((2, self.level.n), -1, np.int64)
-        _relabel(self.labels, labels, self.level.rows, *names, self.slack, wanted.outflow, wanted.drift)
-        wanted.end_round()
-        return wanted
+        _relabel(self.labels, labels, self.level.rows, *names, self.slack, self.outflow, self.drift)
+        self.end_round()
+        self._add(labels)
 
 
 @plain_first
@@ -197,15 +194,6 @@ def shift(v, new, rows, totals, bounds):
     labels[v] = new
     for i in range(offsets[v], offsets[v + 1]):
         cross(targets[i], labels[targets[i]], old, new, weights[i], crossed, True)
-
-
-@plain_first
-@njit(**OPTIONS)
-def _take(wanted, rows, totals, bounds):
-    for v in range(len(wanted)):
-        if wanted[v] != totals[0][v]:
-            shift(v, wanted[v], rows, totals, bounds)
-            bounds[0][v] = -np.inf
 
 
 @njit(**INLINE)

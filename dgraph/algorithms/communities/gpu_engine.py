@@ -16,7 +16,7 @@ import numpy as np
 from dgraph.algorithms.communities.community_totals import FEW_GROUPS, GROUPS, SPARSE
 from dgraph.algorithms.communities.refinement import NOISE_BITS, inverse, noise
 from dgraph.algorithms.communities.serial_moves import PASSES as SWEEPS
-from dgraph.algorithms.communities.units import Units
+from dgraph.algorithms.communities.units import LIMIT, Units
 from dgraph.backend.cuda.codegen.kernel_parts import in_parts
 from dgraph.backend.cuda.codegen.own_kernels import own_text, words_of
 
@@ -31,9 +31,6 @@ USED, RESULTS = COUNTS, 2 * COUNTS
 
 INNER, SQUARES, MOVES, LOOPS, GATE, WORDS = (RESULTS + i for i in (0, 1, 5, 6, 8, 9))
 """Words of the results; SQUARES has four limbs of 32 bits."""
-
-NO_LIMIT = 1 << 62
-"""Largest mass of a vertex."""
 
 NO_SLACK = -1e300
 """Slack of a vertex that must be evaluated."""
@@ -285,10 +282,7 @@ class GpuEngine:
                 break
             salt = salts()
         if last < best:
-            arrays = partition.arrays | self.lists_of(partition.level) | {"proposed": kept}
-            self._launch("return_labels", arrays)
-            self._launch("end_round", arrays)
-            partition.labels, partition.totals = kept, self._totals(partition.level, kept)
+            self.take(partition, kept)
         return best
 
     def _grid(self, kernel: str, rows: int, n: int) -> tuple[int, int, int]:
@@ -322,14 +316,14 @@ class GpuEngine:
         self._launch("end_round", arrays)
         return swept
 
-    def relabelled(self, partition: GpuPartition, labels: Any) -> GpuPartition:
-        """Return a partition with other labels; see :meth:`Partition.relabelled`."""
+    def take(self, partition: GpuPartition, labels: Any) -> None:
+        """Take labels whose communities are mostly the same, by any names; see :meth:`Partition.take`."""
         level, xp, n = partition.level, self.xp, partition.level.n
         names = {"chosen": xp.zeros(n, np.uint64), "owners": xp.zeros(n, np.uint64)}
         arrays = partition.arrays | self.lists_of(level) | names | {"proposed": labels}
         for kernel in ("choose_members", "choose_owners", "drop_bounds", "end_round"):
             self._launch(kernel, arrays)
-        return GpuPartition(level, labels, self._totals(level, labels), partition.bounds)
+        partition.labels, partition.totals = labels, self._totals(level, labels)
 
     def refine(self, partition: GpuPartition, salt: int) -> Any:
         """Return the part of each vertex; see ``refinement.py``."""
@@ -347,7 +341,7 @@ class GpuEngine:
         )  # fmt: skip
         return arrays["parts"]
 
-    def coarse(self, level: GpuLevel, labels: Any, heaviest: int | None = None) -> tuple[GpuLevel, Any]:
+    def coarse(self, level: GpuLevel, labels: Any, heaviest: int = LIMIT) -> tuple[GpuLevel, Any]:
         """Return the level with a vertex for each label, and the vertex of it for each vertex.
 
         Vertices of a mass above ``heaviest`` have no rows.
@@ -364,9 +358,7 @@ class GpuEngine:
         arrays |= {"group_rows": xp.zeros(count, np.int64), "group_mass": xp.zeros(count, np.int64)}
         arrays["row_starts"] = xp.empty(n, np.int64)
         self._launch("place_rows", arrays)
-        heaviest = NO_LIMIT if heaviest is None else heaviest
-        if heaviest < NO_LIMIT:
-            arrays["group_rows"] *= arrays["group_mass"] <= heaviest
+        arrays["group_rows"] *= arrays["group_mass"] <= heaviest
         arrays["group_starts"], arcs = self._starts(arrays["group_rows"]), len(level.rows["targets"])
         arrays |= {"out_targets": xp.empty(arcs, np.uint32), "out_weights": xp.empty(arcs, kind)}
         self._launch("map_arcs", arrays | lists, heaviest)
@@ -396,7 +388,7 @@ class GpuEngine:
         """Return the smallest vertex of the connected piece of each vertex within its community, and part of it."""
         arrays = level.rows | {"labels": labels, "groups": parts, "parts": self.alone(level.n)} | self.lists_of(level)
         arrays["chosen"] = self.xp.zeros(level.n, np.uint64)
-        for kernel in ("connect_some", "flatten_pieces", "choose_pieces", "connect_rows", "flatten_pieces"):
+        for kernel in ("connect_some", "flatten_pieces", "choose_members", "connect_rows", "flatten_pieces"):
             self._launch(kernel, arrays)
         return arrays["parts"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph.algorithms.communities.units import Units
+from dgraph.algorithms.communities.units import LIMIT, Units
 from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, fetch_add, prefetch
 from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.cpu.threads.team import Team
@@ -77,13 +77,13 @@ class GraphLevel:
         team.run(_add_inner, threads, np.zeros(1, np.int64), *self.rows[:3], labels, inner)
         return units.quality(int(self.loops.sum() + inner.sum()), sums_by(labels, self.mass))
 
-    def coarse(self, labels: np.ndarray, team: Team, heaviest: int | None = None) -> tuple[GraphLevel, np.ndarray]:
+    def coarse(self, labels: np.ndarray, team: Team, heaviest: int = LIMIT) -> tuple[GraphLevel, np.ndarray]:
         """Return the level with a vertex for each label, in the order of their smallest vertices.
 
         Args:
             labels: below n, int32 (n,).
             team: threads of this rank.
-            heaviest: mass up to which vertices of the level have rows; None: all have.
+            heaviest: mass up to which vertices of the level have rows.
 
         Returns:
             The level; vertex of it for each vertex, int32 (n,).
@@ -91,7 +91,7 @@ class GraphLevel:
         groups, count = numbered(labels)
         starts, order = grouped(groups, count)
         loops, mass, counts = (sums_by(groups, column)[:count] for column in (self.loops, self.mass, self.counts))
-        light = np.ones(count, np.bool_) if heaviest is None else mass <= heaviest
+        light = mass <= heaviest
         firsts = starts_of(sums_by(groups, np.diff(self.offsets))[:count] * light)
         targets, weights = np.empty_like(self.targets), np.empty_like(self.weights)
         lengths, inside = np.empty(count, np.int64), np.empty(count, np.int64)

@@ -11,7 +11,7 @@ from dgraph.algorithms.communities.graph_level import GraphLevel, numbered
 from dgraph.algorithms.communities.moves import move
 from dgraph.algorithms.communities.refinement import refine
 from dgraph.algorithms.communities.serial_moves import connected, gaining, sweep
-from dgraph.algorithms.communities.units import Units
+from dgraph.algorithms.communities.units import LIMIT, Units
 from dgraph.backend.cpu.threads.team import Team
 
 
@@ -57,17 +57,15 @@ class HostEngine:
         sweep(partition, self.units, self.most, vertices)
         return vertices
 
-    def relabelled(self, partition: Partition, labels: np.ndarray) -> Partition:
-        """Return a partition with other labels, which keeps the bounds of vertices beside none that changed."""
-        return partition.relabelled(labels)
+    def take(self, partition: Partition, labels: np.ndarray) -> None:
+        """Take labels whose communities are mostly the same, by any names."""
+        partition.take(labels)
 
     def refine(self, partition: Partition, salt: int) -> np.ndarray:
         """Return the part of each vertex; see ``refinement.py``."""
         return refine(partition, self.units, self.theta or 0.0, salt, self.team)
 
-    def coarse(
-        self, level: GraphLevel, labels: np.ndarray, heaviest: int | None = None
-    ) -> tuple[GraphLevel, np.ndarray]:
+    def coarse(self, level: GraphLevel, labels: np.ndarray, heaviest: int = LIMIT) -> tuple[GraphLevel, np.ndarray]:
         """Return the level with a vertex for each label, and the vertex of it for each vertex.
 
         Vertices of a mass above ``heaviest`` have no rows.

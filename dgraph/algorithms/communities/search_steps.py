@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dgraph.algorithms.communities.algorithm_base import SearchSettings
+from dgraph.algorithms.communities.units import LIMIT
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import boundary
 
@@ -134,7 +135,7 @@ class SearchSteps:
             labels, joined, joins = self._joined(pieces, settled)
             moved, free = moved + count, 0
             if splits or joins:
-                partition = engine.relabelled(partition, labels)
+                engine.take(partition, labels)
             elif settled:
                 return labels, engine.quality(joined), moved
 
@@ -145,7 +146,7 @@ class SearchSteps:
         """
         engine, level = self.engine, self.level
         whole = level.n if engine.units.cpm else engine.units.whole
-        parts, groups = engine.coarse(level, pieces, None if settled else whole // LARGE)
+        parts, groups = engine.coarse(level, pieces, LIMIT if settled else whole // LARGE)
         joined = engine.partition(parts, engine.alone(parts.n))
         joins, _ = self._settle(joined, 0)
         firsts = engine.above(groups, engine.alone(level.n), parts.n)
