@@ -179,7 +179,6 @@ def test_a_first_turn_leaves_moves_one_by_one_to_the_next(free, monkeypatch):
     monkeypatch.setattr(search_steps, "FEW", 3)
     monkeypatch.setattr(search_steps, "FREE", free)
     monkeypatch.setattr(search_steps, "USEFUL", 1)
-    monkeypatch.setattr(search_steps, "LARGE", 20)
     turns, settle = [], SearchSteps._settle
     monkeypatch.setattr(SearchSteps, "_settle", lambda *args: turns.append(settle(*args)) or turns[-1])
     graph = dgraph.Graph.load("rmat:9,symmetric", weights="unit", device="cpu")

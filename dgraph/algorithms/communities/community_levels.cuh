@@ -32,12 +32,10 @@ KERNEL place_rows(i64) {
         if (mine) env.row_starts[v] = (i64)(first + before);
     }
 }
-// Arcs of groups of a mass up to ``heaviest``, by the groups of their targets.
-KERNEL map_arcs(i64 heaviest) {
+KERNEL map_arcs(i64) {
     SHARED(Room, room);
     load_lists(room);
     walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool) {
-        if (env.group_mass[env.groups[v]] > heaviest) return;
         const i64 shift = env.group_starts[env.groups[v]] + env.row_starts[v] - env.offsets[v];
         for (i64 e = first + lane_id(); e < last; e += 32) {
             env.out_targets[e + shift] = env.groups[env.targets[e]];

@@ -16,7 +16,7 @@ import numpy as np
 from dgraph.algorithms.communities.community_totals import FEW_GROUPS, GROUPS, SPARSE
 from dgraph.algorithms.communities.refinement import NOISE_BITS, inverse, noise
 from dgraph.algorithms.communities.serial_moves import PASSES as SWEEPS
-from dgraph.algorithms.communities.units import LIMIT, Units
+from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cuda.codegen.kernel_parts import in_parts
 from dgraph.backend.cuda.codegen.own_kernels import own_text, words_of
 
@@ -341,11 +341,8 @@ class GpuEngine:
         )  # fmt: skip
         return arrays["parts"]
 
-    def coarse(self, level: GpuLevel, labels: Any, heaviest: int = LIMIT) -> tuple[GpuLevel, Any]:
-        """Return the level with a vertex for each label, and the vertex of it for each vertex.
-
-        Vertices of a mass above ``heaviest`` have no rows.
-        """
+    def coarse(self, level: GpuLevel, labels: Any) -> tuple[GpuLevel, Any]:
+        """Return the level with a vertex for each label, and the vertex of it for each vertex."""
         xp, n = self.xp, level.n
         lists, kind = self.lists_of(level), self.kind
         arrays = level.rows | {"labels": labels, "groups": xp.empty(n, np.uint32)}
@@ -358,10 +355,9 @@ class GpuEngine:
         arrays |= {"group_rows": xp.zeros(count, np.int64), "group_mass": xp.zeros(count, np.int64)}
         arrays["row_starts"] = xp.empty(n, np.int64)
         self._launch("place_rows", arrays)
-        arrays["group_rows"] *= arrays["group_mass"] <= heaviest
         arrays["group_starts"], arcs = self._starts(arrays["group_rows"]), len(level.rows["targets"])
         arrays |= {"out_targets": xp.empty(arcs, np.uint32), "out_weights": xp.empty(arcs, kind)}
-        self._launch("map_arcs", arrays | lists, heaviest)
+        self._launch("map_arcs", arrays | lists)
         weights = arrays["out_weights"]
         mapped = {"offsets": arrays["group_starts"], "targets": arrays["out_targets"], "out_weights": weights}
         mapped |= {"weights": None if level.rows["weights"] is None else weights, "lengths": xp.zeros(count, np.int64)}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph.algorithms.communities.units import LIMIT, Units
+from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, fetch_add, prefetch
 from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.cpu.threads.team import Team
@@ -77,33 +77,32 @@ class GraphLevel:
         team.run(_add_inner, threads, np.zeros(1, np.int64), *self.rows[:3], labels, inner)
         return units.quality(int(self.loops.sum() + inner.sum()), sums_by(labels, self.mass))
 
-    def coarse(self, labels: np.ndarray, team: Team, heaviest: int = LIMIT) -> tuple[GraphLevel, np.ndarray]:
+    def coarse(self, labels: np.ndarray, team: Team) -> tuple[GraphLevel, np.ndarray]:
         """Return the level with a vertex for each label, in the order of their smallest vertices.
 
         Args:
             labels: below n, int32 (n,).
             team: threads of this rank.
-            heaviest: mass up to which vertices of the level have rows.
 
         Returns:
             The level; vertex of it for each vertex, int32 (n,).
         """
         groups, count = numbered(labels)
         starts, order = grouped(groups, count)
-        loops, mass, counts = (sums_by(groups, column)[:count] for column in (self.loops, self.mass, self.counts))
-        light = mass <= heaviest
-        firsts = starts_of(sums_by(groups, np.diff(self.offsets))[:count] * light)
+        degrees = np.diff(self.offsets)
+        firsts = starts_of(sums_by(groups, degrees)[:count])
         targets, weights = np.empty_like(self.targets), np.empty_like(self.weights)
         lengths, inside = np.empty(count, np.int64), np.empty(count, np.int64)
         threads = self.threads(team)
         sums, touched = self.tables(threads, count)
         team.run(
-            _fold, threads, np.zeros(1, np.int64), starts, order, firsts, light, *self.rows[:3], groups, targets,
-            weights, lengths, inside, sums, touched,
+            _fold, threads, np.zeros(1, np.int64), starts, order, firsts, *self.rows[:3], groups, targets, weights,
+            lengths, inside, sums, touched,
         )  # fmt: skip
         offsets = starts_of(lengths)
         packed = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], weights.dtype)
         team.run(_pack, threads, np.zeros(1, np.int64), firsts, offsets, targets, weights, *packed)
+        loops, mass, counts = (sums_by(groups, column)[:count] for column in (self.loops, self.mass, self.counts))
         return GraphLevel(offsets, *packed, loops + inside, mass, counts), groups
 
 
@@ -130,10 +129,10 @@ def prefetch_row(order, k, end, rows):
 @plain_first
 @njit(**OPTIONS)
 def _fold(
-    t, threads, taken, starts, order, firsts, light, offsets, targets, weights, groups, out_targets, out_weights,
-    lengths, inside, all_sums, all_touched,
+    t, threads, taken, starts, order, firsts, offsets, targets, weights, groups, out_targets, out_weights, lengths,
+    inside, all_sums, all_touched,
 ):  # fmt: skip
-    """Write the row of each light group, with one arc for each neighbouring group."""
+    """Write the row of each group, with one arc for each neighbouring group."""
     sums, touched = all_sums[t], all_touched[t]
     while True:
         first = fetch_add(taken, 0, CHUNK)
@@ -141,7 +140,7 @@ def _fold(
             return
         for group in range(first, min(first + CHUNK, len(lengths))):
             count = 0
-            for k in range(starts[group], starts[group + 1] if light[group] else starts[group]):
+            for k in range(starts[group], starts[group + 1]):
                 v = order[k]
                 prefetch_row(order, k, len(order), (offsets, targets, weights))
                 for i in range(offsets[v], offsets[v + 1]):

@@ -11,7 +11,7 @@ from dgraph.algorithms.communities.graph_level import GraphLevel, numbered
 from dgraph.algorithms.communities.moves import move
 from dgraph.algorithms.communities.refinement import refine
 from dgraph.algorithms.communities.serial_moves import connected, gaining, sweep
-from dgraph.algorithms.communities.units import LIMIT, Units
+from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cpu.threads.team import Team
 
 
@@ -65,12 +65,9 @@ class HostEngine:
         """Return the part of each vertex; see ``refinement.py``."""
         return refine(partition, self.units, self.theta or 0.0, salt, self.team)
 
-    def coarse(self, level: GraphLevel, labels: np.ndarray, heaviest: int = LIMIT) -> tuple[GraphLevel, np.ndarray]:
-        """Return the level with a vertex for each label, and the vertex of it for each vertex.
-
-        Vertices of a mass above ``heaviest`` have no rows.
-        """
-        return level.coarse(labels, self.team, heaviest)
+    def coarse(self, level: GraphLevel, labels: np.ndarray) -> tuple[GraphLevel, np.ndarray]:
+        """Return the level with a vertex for each label, and the vertex of it for each vertex."""
+        return level.coarse(labels, self.team)
 
     def connected(self, level: GraphLevel, labels: np.ndarray, parts: np.ndarray | None = None) -> np.ndarray:
         """Return the smallest vertex of the connected piece of each vertex within its community, and part of it."""

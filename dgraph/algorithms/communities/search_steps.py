@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from dgraph.algorithms.communities.algorithm_base import SearchSettings
-from dgraph.algorithms.communities.units import LIMIT
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import boundary
 
@@ -32,9 +31,6 @@ FREE = 2
 
 USEFUL = 10
 """Balanced rounds end where they move less than 1/USEFUL of those that gain."""
-
-LARGE = 1_000
-"""Pieces of more than 1/LARGE of the mass join no other one until vertices have settled."""
 
 LARGEST_SALT = (1 << 62) - 1
 
@@ -132,21 +128,17 @@ class SearchSteps:
             count, settled = self._settle(partition, free)
             pieces = engine.connected(level, partition.labels)
             splits = engine.count(pieces) - engine.count(partition.labels)
-            labels, joined, joins = self._joined(pieces, settled)
+            labels, joined, joins = self._joined(pieces)
             moved, free = moved + count, 0
             if splits or joins:
                 engine.take(partition, labels)
             elif settled:
                 return labels, engine.quality(joined), moved
 
-    def _joined(self, pieces: Any, settled: bool) -> tuple[Any, Any, int]:
-        """Return labels of pieces that gain by no join, the partition of the pieces, and the number of joined ones.
-
-        Before the last turns only small pieces join, and others have no rows: splits leave small ones.
-        """
+    def _joined(self, pieces: Any) -> tuple[Any, Any, int]:
+        """Return labels of pieces that gain by no join, the partition of the pieces, and the number of joined ones."""
         engine, level = self.engine, self.level
-        whole = level.n if engine.units.cpm else engine.units.whole
-        parts, groups = engine.coarse(level, pieces, LIMIT if settled else whole // LARGE)
+        parts, groups = engine.coarse(level, pieces)
         joined = engine.partition(parts, engine.alone(parts.n))
         joins, _ = self._settle(joined, 0)
         firsts = engine.above(groups, engine.alone(level.n), parts.n)
