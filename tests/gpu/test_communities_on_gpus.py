@@ -108,7 +108,9 @@ def test_a_launch_of_few_rounds_gives_the_same_labels(most, monkeypatch):
     assert check("leiden", graph_of()).rounds > 3
 
 
-@pytest.mark.parametrize("mutant", [None, ("if (piece == chosen) return;", "return;")], ids=["", "return"])
+@pytest.mark.parametrize(
+    "mutant", [None, ("(env.parts, chosen)) return;", "(env.parts, chosen)) return; else return;")], ids=["", "return"]
+)
 def test_pieces_of_random_communities(mutant, monkeypatch):
     searches, backend = [], emulated.backend()
     monkeypatch.setattr(SearchSteps, "communities", lambda self, labels: searches.append(self) or (labels, 0, 0))
@@ -122,6 +124,67 @@ def test_pieces_of_random_communities(mutant, monkeypatch):
     ]
     assert N // 8 < len(np.unique(pieces[0])) < N
     assert np.array_equal(*pieces) == (mutant is None)
+
+
+def searches_of(graph, monkeypatch):
+    """Return the search of a run that ends before its first step."""
+    searches = []
+    with monkeypatch.context() as patch:
+        patch.setattr(SearchSteps, "communities", lambda self, labels: searches.append(self) or (labels, 0, 0))
+        dgraph.run("louvain", graph)
+    return searches[0]
+
+
+@pytest.mark.parametrize("mutant", [
+    None, ("env.slack[env.targets[e]] = NO_SLACK;", ";"), ("return place != env.proposed[v] || (", "return false && ("),
+    ("(u64)env.mass[v]) + (u64)env.mass[v]);\n    });\n}\n\nKERNEL begin", "(u64)0));\n    });\n}\n\nKERNEL begin"),
+], ids=["", "neighbours", "members", "outflow"])  # fmt: skip
+@pytest.mark.parametrize("device", ["cpu", "gpu"])
+def test_bounds_outlive_other_labels(device, mutant, monkeypatch):
+    """Vertices that gain after communities were split, joined and renamed are those that a fresh partition shows."""
+    if mutant is not None and device == "cpu":
+        pytest.skip("mutants are of kernels")
+    graph = dgraph.Graph.load("roadnet:24x24", weights="unit", device="cpu")
+    labels = np.asarray(dgraph.run("louvain", graph).columns["community"])
+    backend = emulated.backend()
+    backend.device.mutants = () if mutant is None else (mutant,)
+    search = searches_of(graph if device == "cpu" else graph.on(device=backend), monkeypatch)
+    engine, level, kind = search.engine, search.level, np.int32 if device == "cpu" else np.uint32
+    lowest, equal, kept = (-np.inf if device == "cpu" else gpu_engine.NO_SLACK), True, 0
+    for seed in range(8):
+        rng, wanted = np.random.default_rng(seed), labels.copy()
+        partition = engine.partition(level, labels.astype(kind))
+        engine.gaining(partition)
+        names = np.unique(labels)
+        split, first, second = rng.choice(names, 3, replace=False)
+        members = np.flatnonzero(labels == split)
+        wanted[members[rng.integers(1, len(members)) :]] = members[-1]
+        wanted[wanted == first] = second
+        wanted = rng.permutation(level.n)[wanted]
+        engine.take(partition, wanted.astype(kind))
+        slack = partition.slack if device == "cpu" else partition.bounds["slack"]
+        kept += np.count_nonzero(slack > lowest)
+        flags, count = engine.gaining(engine.partition(level, wanted.astype(kind)))
+        bounded, bounded_count = engine.gaining(partition)
+        equal &= np.array_equal(flags, bounded) and count == bounded_count
+        np.testing.assert_array_equal(partition.labels, wanted)
+    assert equal == (mutant is None)
+    assert kept > 8 * level.n / 2
+    if mutant is not None:
+        assert backend.device.changed == {mutant}
+
+
+@pytest.mark.parametrize("free", [1, 2])
+def test_a_first_turn_leaves_moves_one_by_one_to_the_next(free, monkeypatch):
+    monkeypatch.setattr(search_steps, "FEW", 3)
+    monkeypatch.setattr(search_steps, "FREE", free)
+    monkeypatch.setattr(search_steps, "USEFUL", 1)
+    turns, settle = [], SearchSteps._settle
+    monkeypatch.setattr(SearchSteps, "_settle", lambda *args: turns.append(settle(*args)) or turns[-1])
+    graph = dgraph.Graph.load("rmat:9,symmetric", weights="unit", device="cpu")
+    for name in ("louvain", "leiden"):
+        check(name, graph, random_state=3)
+    assert [settled for _, settled in turns].count(False) in (2, 4)
 
 
 @pytest.mark.parametrize(

@@ -143,22 +143,14 @@ KERNEL connect_some(i64) {
             if (is_one_piece(env.targets[e], (u32)v)) join_in(env.parts, env.targets[e], (u32)v);
     }
 }
-// One piece of each label, in ``chosen``: that of a vertex of most arcs, most likely the largest piece; ``chosen`` is 0 before.
-KERNEL choose_pieces(i64) {
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
-        const u64 length = smaller((u64)(env.offsets[v + 1] - env.offsets[v]), (u64)NONE), key = length << 32 | env.parts[v];
-        u64* chosen = env.chosen + env.labels[v];
-        if (FRESH(chosen) < key) atomicMax(chosen, key);
-    }
-}
 // By all arcs of vertices outside the chosen piece of their label, until they are in it: of two pieces that an arc unites, one is
-// not chosen, and its end reads the arc.
+// not chosen, and its end reads the arc. Chosen is that of a vertex of most arcs, most likely the largest piece.
 KERNEL connect_rows(i64) {
     SHARED(Room, room);
     load_lists(room);
-    walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool) {
+    const auto outside = [](u32 v) { return FRESH(env.parts + v) != (u32)env.chosen[env.labels[v]]; };
+    walk_some(room.lists, outside, [&](u32 v, i64 first, i64 last, bool) {
         const u32 piece = FRESH(env.parts + v), chosen = (u32)env.chosen[env.labels[v]];
-        if (piece == chosen) return;
         for (i64 e = first + lane_id(); e < last; e += 32) {
             if (root_now_in(env.parts, v) == root_now_in(env.parts, chosen)) return;
             const u32 u = env.targets[e];

@@ -57,6 +57,7 @@ struct Env {
     i64* degrees;
     u32* gate;
     u32* kept; // rounds of moves: labels of the best quality
+    u64* owners; // other labels of communities: the old community that each new one stands for
     u64* search; // the quality between launches, words below
     u64* actives; // active vertices of each round of a launch
     i64 n, scale, price, salt, next_salt, factor, swept_count, least_high, least_low, share;
@@ -80,10 +81,10 @@ DEVICE u64 weight(i64 e) { return env.weights ? (u64)env.weights[e] : 1; }
 DEVICE int group_of(u32 v, i64 salt, int groups) { return (int)(mixed((i64)v, salt) & (groups - 1)); }
 DEVICE int class_of(i64 length) { return length <= SHORT ? 0 : length <= WARP_SLOTS / 2 ? 1 : length <= BLOCK_MOST ? 2 : 3; }
 DEVICE u64 chunks_of(i64 length) { return ((u64)length + ROW_CHUNK - 1) / ROW_CHUNK; }
-DEVICE u64 slots_of(i64 length) {
-    const u64 most = 2 * (u64)smaller(length, env.n);
+DEVICE u64 slots_of(i64 length) { // up to 80 % are used: every slot is cleared and read, and most labels of a row are few
+    const u64 keys = (u64)smaller(length, env.n);
     u64 slots = 64;
-    while (slots < most) slots *= 2;
+    while (4 * slots < 5 * keys) slots *= 2;
     return slots;
 }
 
@@ -213,19 +214,23 @@ DEVICE void list_rows_of(Room& room, i64 salt, bool all) {
     }
 }
 
-// Rows of a sub-round by whole warps, long ones by eighths of chunks: ``f(v, first arc, last, true for the row's first arcs)``.
-template <class F> DEVICE void walk_rows(const Lists& lists, int group, const F& f) {
-    const u64 stop = lists.start[group * CLASSES + 3];
-    for (u64 i = lists.start[group * CLASSES] + warp_rank(); i < stop; i += warps()) {
-        const u32 v = FRESH(env.listed + i);
-        f(v, env.offsets[v], env.offsets[v + 1], true);
-    }
+// Long rows of a sub-round by eighths of chunks, each by a warp: ``f(v, first arc, last, true for the row's first arcs)``.
+template <class F> DEVICE void walk_chunks(const Lists& lists, int group, const F& f) {
     for (u64 i = 8 * lists.chunk_start[group] + warp_rank(); i < 8 * lists.chunk_start[group + 1]; i += warps()) {
         const u32 v = FRESH(env.chunk_row + i / 8);
         const i64 before = (i64)FRESH(env.chunk_index + i / 8) * ROW_CHUNK + (i64)(i % 8) * (ROW_CHUNK / 8);
         const i64 first = env.offsets[v] + before, last = smaller(first + ROW_CHUNK / 8, env.offsets[v + 1]);
         if (first < last) f(v, first, last, before == 0);
     }
+}
+// Rows of a sub-round by whole warps, long ones by ``walk_chunks``, and ``f`` as there.
+template <class F> DEVICE void walk_rows(const Lists& lists, int group, const F& f) {
+    const u64 stop = lists.start[group * CLASSES + 3];
+    for (u64 i = lists.start[group * CLASSES] + warp_rank(); i < stop; i += warps()) {
+        const u32 v = FRESH(env.listed + i);
+        f(v, env.offsets[v], env.offsets[v + 1], true);
+    }
+    walk_chunks(lists, group, f);
 }
 // Rows of more than SHORT arcs, by warps or blocks: ``f(v, this thread's first arc, last, threads)``.
 template <class F> DEVICE void walk_longer(const Lists& lists, int group, const F& f) {
@@ -246,6 +251,21 @@ template <class F> DEVICE void walk_longer(const Lists& lists, int group, const 
 }
 template <class F> DEVICE void walk_all_rows(const Lists& lists, const F& f) {
     for (int group = 0; group < GROUPS; group++) walk_rows(lists, group, f);
+}
+
+// Rows of few vertices, for which ``wanted(v)``: a thread looks at each, a warp walks a row. The lists have all rows.
+template <class W, class F> DEVICE void walk_some(const Lists& lists, const W& wanted, const F& f) {
+    for (u64 i = thread_rank(); i - lane_id() < (u64)env.n; i += threads()) {
+        const bool mine = i < (u64)env.n && env.offsets[i + 1] - env.offsets[i] <= BLOCK_MOST && wanted((u32)i);
+        for (u32 left = ballot(mine); left; left &= left - 1) {
+            const u32 v = (u32)(i - lane_id()) + __ffs(left) - 1;
+            f(v, env.offsets[v], env.offsets[v + 1], true);
+        }
+    }
+    for (int group = 0; group < GROUPS; group++)
+        walk_chunks(lists, group, [&](u32 v, i64 first, i64 last, bool begins) {
+            if (wanted(v)) f(v, first, last, begins);
+        });
 }
 
 // Count rows for lists: all, or active ones.

@@ -35,13 +35,15 @@ template <bool alone> struct Moving {
     i64 salt;
     u32 v, own, own_size;
     i64 cost;
+    i64 longest; // rows of more arcs are left out, if alone
     static constexpr bool packed = true;
     __device__ Moving of_lane(u32 lane) const {
         const u32 row = shuffle(v, lane), label = shuffle(own, lane), size = shuffle(own_size, lane);
-        return {group, groups, finds, drift, earlier, salt, row, label, size, shuffle(cost, lane)};
+        return {group, groups, finds, drift, earlier, salt, row, label, size, shuffle(cost, lane), longest};
     }
     // False if bounds show that the vertex stays.
     __device__ bool open(u32 vertex) {
+        if (alone && env.offsets[vertex + 1] - env.offsets[vertex] > longest) return false;
         v = vertex, own = FRESH(env.labels + v), own_size = total<alone>(env.sizes + own), cost = env.price * env.mass[v];
         if (!stays<alone>(v, own, cost, drift)) return true;
         env.active[v] = finds ? 0 : BOUNDED;
@@ -81,7 +83,7 @@ template <bool alone> DEVICE Moving<alone> moving_of(Room& room, int group, bool
     __syncthreads();
     if (threadIdx.x == 0) room.drift = (double)FRESH(env.drift + 1), room.earlier = (double)FRESH(env.drift);
     __syncthreads();
-    return {group, room.lists.groups, finds, room.earlier + room.drift, room.earlier, salt};
+    return {group, room.lists.groups, finds, room.earlier + room.drift, room.earlier, salt, 0, 0, 0, 0, (i64)1 << 62};
 }
 
 // Add vertices to the totals of communities, or take them away: once for all lanes of a community. By whole warps. Returns the
@@ -295,20 +297,43 @@ KERNEL_OF(4) move_rounds(i64 most) {
     }
 }
 
-// Labels return to ``proposed``.
-KERNEL return_labels(i64) {
+KERNEL end_round(i64) { end_outflow(); }
+
+// Other labels, in ``proposed``, of communities of which most stay; see ``_relabel`` in ``community_totals.py``.
+// The vertex of most arcs of each community, or its piece if there are some; ``chosen`` is 0 before, and has lengths in its upper words.
+DEVICE u64 key_of(u32 v, u32 number) { return (u64)smaller(env.offsets[v + 1] - env.offsets[v], (i64)NONE) << 32 | number; }
+KERNEL choose_members(i64) {
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
+        const u64 key = key_of((u32)v, env.parts ? env.parts[v] : (u32)v);
+        u64* chosen = env.chosen + env.labels[v];
+        if (FRESH(chosen) < key) atomicMax(chosen, key);
+    }
+}
+// The community whose place each other label takes: it has the label's chosen vertex of most arcs. ``owners`` is 0 before.
+KERNEL choose_owners(i64) {
+    for (u64 c = thread_rank(); c < (u64)env.n; c += threads()) {
+        if (!env.sizes[c]) continue;
+        const u32 v = (u32)env.chosen[c];
+        atomicMax(env.owners + env.proposed[v], key_of(v, (u32)c));
+    }
+}
+// Drop the bounds of vertices that no longer are in their community's place, and of their neighbours; add up the mass that leaves.
+KERNEL drop_bounds(i64) {
     SHARED(Room, room);
     load_lists(room);
-    walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool begins) {
-        const u32 old = env.labels[v], taken = env.proposed[v];
-        if (old == taken) return;
-        for (i64 e = first + lane_id(); e < last; e += 32) cross(env.targets[e], env.proposed[env.targets[e]], old, taken, weight(e));
+    const auto changed = [](u32 v) {
+        const u32 place = env.proposed[(u32)env.chosen[env.labels[v]]];
+        return place != env.proposed[v] || (u32)env.owners[place] != env.labels[v];
+    };
+    walk_some(room.lists, changed, [&](u32 v, i64 first, i64 last, bool begins) {
+        for (i64 e = first + lane_id(); e < last; e += 32) env.slack[env.targets[e]] = NO_SLACK;
         if (!begins || lane_id() != 0) return;
         env.slack[v] = NO_SLACK;
+        const u32 old = env.labels[v];
+        if (env.proposed[(u32)env.chosen[old]] == env.proposed[v]) return;
         atomicMax(env.drift + 1, atomicAdd((u64*)env.outflow + old, (u64)env.mass[v]) + (u64)env.mass[v]);
     });
 }
-KERNEL end_round(i64) { end_outflow(); }
 
 KERNEL begin_moves(i64 all) {
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {

@@ -1,7 +1,7 @@
 // Folds of the labels of rows.
 // A fold adds up the weights of each distinct label of a row's neighbours, exactly: in the lanes of a warp (up to 32 arcs), in a
 // table of a warp or of a block in shared memory, or, for longer rows, in a table in global memory that many blocks fill, a
-// chunk of the row each. A table is at least a third larger than the row, so it never overflows.
+// chunk of the row each. A table is at least a quarter larger than the row, so it never overflows.
 
 // scale · weight - price · mass, of factors from 0 to below 2^63.
 DEVICE Score gain(i64 scale, u64 sum, i64 price, i64 mass, u32 label) {

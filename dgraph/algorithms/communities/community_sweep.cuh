@@ -1,5 +1,7 @@
 // Moves of single vertices in one serial order, by one block; see ``serial_moves.py``.
 
+#define MIDDLE (WARP_SLOTS / 2) // arcs of a row that a warp's table holds
+
 // The first of some threads of a block, ``none`` if there is none.
 DEVICE u32 first_thread(Room& room, bool wanted, u32 none) {
     if (threadIdx.x == 0) room.least = none;
@@ -11,7 +13,7 @@ DEVICE u32 first_thread(Room& room, bool wanted, u32 none) {
     return first;
 }
 
-// Choose for a row of more than SHORT arcs. One block.
+// Choose for a row of more than MIDDLE arcs. One block.
 DEVICE void choose_by_block(Moving<true>& m, Room& room) {
     const i64 length = env.offsets[m.v + 1] - env.offsets[m.v];
     if (length <= BLOCK_MOST) fold_by_block(m, room);
@@ -40,28 +42,43 @@ DEVICE void move_alone(u32 v) {
     __syncthreads();
 }
 
-// Move the listed vertices in turn. One block: it chooses for the next few short rows at once, moves the first vertex that
-// gains, and chooses again for those after it. ``proposed`` has the labels before.
-KERNEL sweep(i64) {
+// Choose for the listed rows from ``first`` on, all of at most MIDDLE arcs: short ones in lanes, others each by a warp. One block.
+DEVICE void choose_by_warps(Moving<true>& m, Room& room, u64 first, u32 count) {
+    const u32 warps = BLOCK / 32;
+    m.longest = SHORT;
+    fold_packed(m, first, first + count, (count + warps - 1) / warps);
+    m.longest = MIDDLE;
+    for (u64 i = first + warp_in_block(); i < first + count; i += warps) {
+        const u32 v = env.listed[i];
+        if (env.offsets[v + 1] - env.offsets[v] > SHORT && m.open(v)) fold_by_warp(m, room);
+    }
+}
+
+// Move the listed vertices in turn, until none of them moves, ``passes`` times at most. One block: it chooses for the next few
+// rows at once, moves the first vertex that gains, and chooses again for those after it. ``proposed`` has the labels before.
+KERNEL sweep(i64 passes) {
     SHARED(Room, room);
     const u32 least_rows = BLOCK / 32;
-    u32 rows = least_rows;
-    for (i64 i = 0; i < env.swept_count;) {
-        Moving<true> m = moving_of<true>(room, -1, false);
-        const u32 most = (u32)smaller((i64)rows, env.swept_count - i);
-        const u32 mine = threadIdx.x < most ? env.listed[i + threadIdx.x] : 0;
-        const bool is_long = threadIdx.x < most && env.offsets[mine + 1] - env.offsets[mine] > SHORT;
-        u32 count = first_thread(room, is_long, most);
-        if (count) fold_packed(m, i, i + count, (count + least_rows - 1) / least_rows);
-        else {
-            count = 1;
-            if (m.open(env.listed[i])) choose_by_block(m, room);
+    for (bool moved = true; moved && passes > 0; passes--) {
+        u32 rows = least_rows;
+        moved = false;
+        for (i64 i = 0; i < env.swept_count;) {
+            Moving<true> m = moving_of<true>(room, -1, false);
+            const u32 most = (u32)smaller((i64)rows, env.swept_count - i);
+            const u32 mine = threadIdx.x < most ? env.listed[i + threadIdx.x] : 0;
+            const bool is_long = threadIdx.x < most && env.offsets[mine + 1] - env.offsets[mine] > MIDDLE;
+            u32 count = first_thread(room, is_long, most);
+            if (count) choose_by_warps(m, room, i, count);
+            else {
+                count = 1;
+                if (m.open(env.listed[i])) choose_by_block(m, room);
+            }
+            __syncthreads();
+            const bool moves = threadIdx.x < count && FRESH(env.proposed + mine) != FRESH(env.labels + mine);
+            const u32 first = first_thread(room, moves, count);
+            if (first < count) move_alone(env.listed[i + first]), moved = true;
+            i += first < count ? first + 1 : count;
+            rows = smaller(larger(2 * (first + 1), least_rows), (u32)BLOCK);
         }
-        __syncthreads();
-        const bool moves = threadIdx.x < count && FRESH(env.proposed + mine) != FRESH(env.labels + mine);
-        const u32 first = first_thread(room, moves, count);
-        if (first < count) move_alone(env.listed[i + first]);
-        i += first < count ? first + 1 : count;
-        rows = smaller(larger(2 * (first + 1), least_rows), (u32)BLOCK);
     }
 }

@@ -37,14 +37,18 @@ class Partition:
     """
 
     def __init__(self, level: GraphLevel, labels: np.ndarray):
-        n = level.n
-        self.level, self.labels = level, labels
-        self.mass, self.counts = sums_by(labels, level.mass), sums_by(labels, level.counts)
-        self.sizes, self.sole = sums_by(labels, np.ones(n, np.int64)), np.zeros(n, np.int32)
-        _add_xor(labels, self.sole)
+        n, self.level = level.n, level
+        self._add(labels)
         self.slack, self.crossed = np.full(n, -np.inf), np.zeros(n, np.int64)
         self.outflow, self.drift = np.zeros(n, np.int64), np.zeros(2)
         self.margins, self.inflow = np.empty(n), np.zeros(n, np.int64)
+
+    def _add(self, labels: np.ndarray) -> None:
+        """Set the labels, and add up their totals."""
+        n, level, self.labels = self.level.n, self.level, labels
+        self.mass, self.counts = sums_by(labels, level.mass), sums_by(labels, level.counts)
+        self.sizes, self.sole = sums_by(labels, np.ones(n, np.int64)), np.zeros(n, np.int32)
+        _add_xor(labels, self.sole)
 
     @property
     def totals(self) -> tuple[np.ndarray, ...]:
@@ -62,9 +66,54 @@ class Partition:
         self.outflow.fill(0)
 
     def take(self, labels: np.ndarray) -> None:
-        """Take labels, of which few are other ones."""
-        _take(labels, self.level.rows, self.totals, self.bounds)
+        """Take labels whose communities are mostly the same, by any names.
+
+        Bounds depend on no names. They stay but for vertices that left their community or that joined another one with
+        it, and for neighbours of these.
+        """
+        names = np.full((2, self.level.n), -1, np.int64)
+        _relabel(self.labels, labels, self.level.rows, *names, self.slack, self.outflow, self.drift)
         self.end_round()
+        self._add(labels)
+
+
+@first_plain
+@njit(**OPTIONS)
+def _relabel(old, new, rows, chosen, owners, slack, outflow, drift):
+    """Drop the bounds that other labels make wrong, and add up the mass that leaves each community.
+
+    Args:
+        old: labels.
+        new: labels.
+        rows: arrays of the level.
+        chosen: gets the vertex of most arcs of each old community, whose new one takes its place; -1 before.
+        owners: gets the old community whose place each new one takes; -1 before.
+        slack: of each vertex.
+        outflow: gets the mass that leaves each new community.
+        drift: of the partition.
+    """
+    offsets, targets, _, mass, _ = rows
+    for v in range(len(old)):
+        most = chosen[old[v]]
+        if most < 0 or offsets[v + 1] - offsets[v] > offsets[most + 1] - offsets[most]:
+            chosen[old[v]] = v
+    for community in range(len(old)):
+        v = chosen[community]
+        if v >= 0:
+            owner = owners[new[v]]
+            most = -1 if owner < 0 else chosen[owner]
+            if most < 0 or offsets[v + 1] - offsets[v] > offsets[most + 1] - offsets[most]:
+                owners[new[v]] = community
+    for v in range(len(old)):
+        place = new[chosen[old[v]]]
+        if place == new[v] and owners[place] == old[v]:
+            continue
+        if place != new[v]:
+            outflow[place] += mass[v]
+            drift[1] = max(drift[1], float(outflow[place]))
+        slack[v] = -np.inf
+        for i in range(offsets[v], offsets[v + 1]):
+            slack[targets[i]] = -np.inf
 
 
 @first_plain
@@ -139,15 +188,6 @@ def shift(v, new, rows, totals, bounds):
     labels[v] = new
     for i in range(offsets[v], offsets[v + 1]):
         cross(targets[i], labels[targets[i]], old, new, weights[i], crossed, True)
-
-
-@first_plain
-@njit(**OPTIONS)
-def _take(wanted, rows, totals, bounds):
-    for v in range(len(wanted)):
-        if wanted[v] != totals[0][v]:
-            shift(v, wanted[v], rows, totals, bounds)
-            bounds[0][v] = -np.inf
 
 
 @njit(**INLINE)

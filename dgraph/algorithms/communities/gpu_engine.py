@@ -15,6 +15,7 @@ import numpy as np
 
 from dgraph.algorithms.communities.community_totals import FEW_GROUPS, GROUPS, SPARSE
 from dgraph.algorithms.communities.refinement import NOISE_BITS, inverse, noise
+from dgraph.algorithms.communities.serial_moves import PASSES as SWEEPS
 from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cuda.codegen.kernel_parts import in_parts
 from dgraph.backend.cuda.codegen.own_kernels import own_text, words_of
@@ -55,8 +56,8 @@ MEMBERS = (
     "chunk_index", "chunk_table", "table", "own_sums", "best_high", "best_low", "best_label", "groups",
     "group_rows", "group_starts", "row_starts", "group_mass", "out_targets", "out_weights", "lengths", "out_offsets",
     "slack", "crossed", "outflow", "inflow", "drift", "flags", "swept", "chosen", "place", "degrees", "gate", "kept",
-    "search", "actives", "n", "scale", "price", "salt", "next_salt", "factor", "swept_count", "least_high", "least_low",
-    "share", "fewest", "most_rows", "most_chunks", "most_slots", "tiles", "balanced", "distinct",
+    "owners", "search", "actives", "n", "scale", "price", "salt", "next_salt", "factor", "swept_count", "least_high",
+    "least_low", "share", "fewest", "most_rows", "most_chunks", "most_slots", "tiles", "balanced", "distinct",
 )  # fmt: skip
 """Members of ``Env``."""
 
@@ -281,10 +282,7 @@ class GpuEngine:
                 break
             salt = salts()
         if last < best:
-            arrays = partition.arrays | self.lists_of(partition.level) | {"proposed": kept}
-            self._launch("return_labels", arrays)
-            self._launch("end_round", arrays)
-            partition.labels, partition.totals = kept, self._totals(partition.level, kept)
+            self.take(partition, kept)
         return best
 
     def _grid(self, kernel: str, rows: int, n: int) -> tuple[int, int, int]:
@@ -307,12 +305,25 @@ class GpuEngine:
         self._launch("find_gaining", arrays | lists, 0, blocks, True, scale=scale, price=price)
         return arrays["active"], int(self._counted()[MOVES])
 
-    def sweep(self, partition: GpuPartition, active: Any, count: int) -> None:
-        """Move the first ``count`` vertices that gain, in turn."""
-        swept = self.xp.flatnonzero(active)[:count].astype(np.uint32)
+    def sweep(self, partition: GpuPartition, active: Any, count: int, listed: Any | None) -> Any:
+        """Move ``listed`` vertices and the first ``count`` active ones, in turn; return them, ascending."""
+        xp = self.xp
+        swept = xp.flatnonzero(active)[:count].astype(np.uint32)
+        swept = swept if listed is None else xp.unique(xp.concatenate([listed, swept]))
         arrays = partition.arrays | {"listed": swept, "proposed": partition.labels.copy(), "active": active}
-        self._launch("sweep", arrays, blocks=1, swept_count=len(swept), scale=self.units.scale, price=self.units.price)
+        scale, price = self.units.scale, self.units.price
+        self._launch("sweep", arrays, SWEEPS, 1, swept_count=len(swept), scale=scale, price=price)
         self._launch("end_round", arrays)
+        return swept
+
+    def take(self, partition: GpuPartition, labels: Any) -> None:
+        """Take labels whose communities are mostly the same, by any names; see :meth:`Partition.take`."""
+        level, xp, n = partition.level, self.xp, partition.level.n
+        names = {"chosen": xp.zeros(n, np.uint64), "owners": xp.zeros(n, np.uint64)}
+        arrays = partition.arrays | self.lists_of(level) | names | {"proposed": labels}
+        for kernel in ("choose_members", "choose_owners", "drop_bounds", "end_round"):
+            self._launch(kernel, arrays)
+        partition.labels, partition.totals = labels, self._totals(level, labels)
 
     def refine(self, partition: GpuPartition, salt: int) -> Any:
         """Return the part of each vertex; see ``refinement.py``."""
@@ -373,7 +384,7 @@ class GpuEngine:
         """Return the smallest vertex of the connected piece of each vertex within its community, and part of it."""
         arrays = level.rows | {"labels": labels, "groups": parts, "parts": self.alone(level.n)} | self.lists_of(level)
         arrays["chosen"] = self.xp.zeros(level.n, np.uint64)
-        for kernel in ("connect_some", "flatten_pieces", "choose_pieces", "connect_rows", "flatten_pieces"):
+        for kernel in ("connect_some", "flatten_pieces", "choose_members", "connect_rows", "flatten_pieces"):
             self._launch(kernel, arrays)
         return arrays["parts"]
 

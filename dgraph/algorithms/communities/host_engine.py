@@ -50,9 +50,16 @@ class HostEngine:
         """Return 1 for vertices that gain by a move, uint8 (n,), and their number."""
         return gaining(partition, self.units, self.most, self.team)
 
-    def sweep(self, partition: Partition, active: np.ndarray, count: int) -> None:
-        """Move the first ``count`` vertices that gain, in turn."""
-        sweep(partition, self.units, self.most, np.flatnonzero(active)[:count].astype(np.int32))
+    def sweep(self, partition: Partition, active: np.ndarray, count: int, listed: np.ndarray | None) -> np.ndarray:
+        """Move ``listed`` vertices and the first ``count`` active ones, in turn; return them, ascending."""
+        vertices = np.flatnonzero(active)[:count].astype(np.int32)
+        vertices = vertices if listed is None else np.union1d(listed, vertices)
+        sweep(partition, self.units, self.most, vertices)
+        return vertices
+
+    def take(self, partition: Partition, labels: np.ndarray) -> None:
+        """Take labels whose communities are mostly the same, by any names."""
+        partition.take(labels)
 
     def refine(self, partition: Partition, salt: int) -> np.ndarray:
         """Return the part of each vertex; see ``refinement.py``."""

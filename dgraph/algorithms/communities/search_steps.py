@@ -24,13 +24,13 @@ SHARE, FOLLOWED = 30, 10
 """It also ends with one that gains at most 1/SHARE of what its rounds gained, 1/FOLLOWED if another search follows."""
 
 FEW = 1_000
-"""Vertices that gain, up to which the polish moves them one by one."""
+"""Vertices that gain, up to which the polish moves them one by one; of more, it adds so many to its list of these."""
 
 FREE = 2
 """Searches of the polish whose moves are not balanced, in its first turn."""
 
-USEFUL, SWEPT = 10, 16
-"""Balanced rounds end where they move less than 1/USEFUL of those that gain; then 1/SWEPT of these look one by one."""
+USEFUL = 10
+"""Balanced rounds end where they move less than 1/USEFUL of those that gain."""
 
 LARGEST_SALT = (1 << 62) - 1
 
@@ -119,37 +119,49 @@ class SearchSteps:
         """Return labels that no move, split or join improves, their quality, and the number of moved vertices.
 
         Vertices move until none gains; then communities are split into their connected pieces, and pieces are joined.
-        Each step raises the exact quality, so it ends.
+        Each step raises the exact quality, so it ends. The first turn leaves moves one by one to the next, as splits
+        and joins change the masses that these depend on.
         """
         engine, level, moved, free = self.engine, self.level, 0, FREE
+        partition = engine.partition(level, labels.copy())
         while True:
-            partition = engine.partition(level, labels.copy())
-            moved += self._settle(partition, free)
+            count, settled = self._settle(partition, free)
             pieces = engine.connected(level, partition.labels)
             splits = engine.count(pieces) - engine.count(partition.labels)
-            parts, groups = engine.coarse(level, pieces)
-            joined = engine.partition(parts, engine.alone(parts.n))
-            joins = self._settle(joined, free)
-            free = 0
-            firsts = engine.above(groups, engine.alone(level.n), parts.n)
-            labels = engine.through(engine.through(firsts, joined.labels), groups)
-            if not splits and not joins:
+            labels, joined, joins = self._joined(pieces)
+            moved, free = moved + count, 0
+            if splits or joins:
+                engine.take(partition, labels)
+            elif settled:
                 return labels, engine.quality(joined), moved
 
-    def _settle(self, partition: Any, free: int) -> int:
-        """Move single vertices until none gains; return the number of vertices that have moved.
+    def _joined(self, pieces: Any) -> tuple[Any, Any, int]:
+        """Return labels of pieces that gain by no join, the partition of the pieces, and the number of joined ones."""
+        engine, level = self.engine, self.level
+        parts, groups = engine.coarse(level, pieces)
+        joined = engine.partition(parts, engine.alone(parts.n))
+        joins, _ = self._settle(joined, 0)
+        firsts = engine.above(groups, engine.alone(level.n), parts.n)
+        return engine.through(engine.through(firsts, joined.labels), groups), joined, joins
+
+    def _settle(self, partition: Any, free: int) -> tuple[int, bool]:
+        """Move single vertices until none gains; return the number of vertices that have moved, and True.
 
         Vertices that gain move in rounds while more than :data:`FEW` do, and then one by one. Where many gain little,
         by the masses of two communities, all of them would move to and fro: after ``free`` searches rounds are
-        balanced. Where these move few, the gains of most are gone after the first moves one by one.
+        balanced. Where these move few, the gains of most are gone after the first moves one by one; with ``free``
+        searches they are left out, and False is returned. Moves between two communities let vertices between others
+        gain: so all that have been listed since the first search look again.
         """
-        engine, before, rounds, searches = self.engine, partition.labels.copy(), True, 0
+        engine, before, rounds, searches, listed = self.engine, partition.labels.copy(), True, 0, None
         while count := (gaining := engine.gaining(partition))[1]:
             searches += 1
             if rounds and count > FEW:
                 balanced, labels = searches > free, partition.labels.copy()
                 engine.move(partition, self._salt, lambda active: True, 0, SHARE, gaining[0], balanced)
                 rounds = not balanced or engine.changes(labels, partition.labels) * USEFUL >= count
+            elif free and not rounds:
+                return engine.changes(before, partition.labels), False
             else:
-                engine.sweep(partition, gaining[0], FEW + count // SWEPT)
-        return engine.changes(before, partition.labels)
+                listed = engine.sweep(partition, gaining[0], FEW, listed)
+        return engine.changes(before, partition.labels), True

@@ -12,6 +12,9 @@ from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, barrier, fetch_add, replace_if_equal
 from dgraph.backend.cpu.threads.team import Team
 
+PASSES = 16
+"""Passes of a sweep over its vertices at most."""
+
 
 def gaining(partition: Partition, units: Units, most: int, team: Team) -> tuple[np.ndarray, int]:
     """Return 1 for vertices that gain by a move, uint8 (n,), and their number."""
@@ -26,7 +29,10 @@ def gaining(partition: Partition, units: Units, most: int, team: Team) -> tuple[
 
 
 def sweep(partition: Partition, units: Units, most: int, vertices: np.ndarray) -> None:
-    """Move vertices in turn, int32 ascending; the first gains, and so the quality rises."""
+    """Move vertices in turn, int32 ascending, again and again until none moves, at most :data:`PASSES` times.
+
+    One of them gains, and so the quality rises.
+    """
     level = partition.level
     sums, touched = (table[0] for table in level.tables(1, level.n))
     _sweep(vertices, units.scale, units.price, most, level.rows, partition.totals, partition.bounds, sums, touched)
@@ -54,13 +60,20 @@ def _find(t, threads, taken, scale, price, most, rows, totals, bounds, flags, al
 @first_plain
 @njit(**OPTIONS)
 def _sweep(vertices, scale, price, most, rows, totals, bounds, sums, touched):
-    labels, sizes = totals[0], totals[2]
-    for v in vertices:
-        new = best_move(v, scale, price, most, rows, totals, bounds, sums, touched, 0, -1, 1)
-        if new == ALONE:
-            new = np.int32(empty_label(v, sizes))
-        if new != labels[v]:
-            shift(v, new, rows, totals, bounds)
+    labels, mass_of, sizes = totals[:3]
+    for _ in range(PASSES):
+        moves = False
+        for v in vertices:
+            if stays(v, scale, price, rows[3], labels, mass_of, bounds):
+                continue
+            new = best_move(v, scale, price, most, rows, totals, bounds, sums, touched, 0, -1, 1)
+            if new == ALONE:
+                new = np.int32(empty_label(v, sizes))
+            if new != labels[v]:
+                shift(v, new, rows, totals, bounds)
+                moves = True
+        if not moves:
+            return
 
 
 @njit(**INLINE)
