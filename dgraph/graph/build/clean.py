@@ -324,9 +324,7 @@ class _Listed:
         return src, dst, weights, loops
 
 
-def _bucketed(
-    listed: _Listed, cuts: np.ndarray, threads: int, comm: Comm, huge: bool = True
-) -> tuple[BucketedArcs, int]:
+def _bucketed(listed: _Listed, cuts: np.ndarray, threads: int, comm: Comm, huge=True) -> tuple[BucketedArcs, int]:
     """Return the arcs of this rank's rows by bucket, and the number of self-loops listed here; collective.
 
     Arcs travel twice: the first pass counts them, the second appends them to their buckets. This avoids a buffer of all

@@ -16,9 +16,13 @@ from dgraph.graph.block import EdgeBlock
 from dgraph.graph.generators.counter import mix
 from dgraph.graph.local import LocalGraph
 from dgraph.graph.rows import row_shares
+from partitioning.arrays.lazy_numba import machine_code
 
 UNIT = np.ones(1, np.uint64)
 """Bits of every weight of an unweighted graph: equal to a graph whose edges weigh the integer 1."""
+
+MANY = 1 << 24
+"""Arcs from which machine code hashes them: NumPy takes 20 ns for one, and a thread's piece of them may be small."""
 
 CACHED = 1 << 14
 """Arcs that NumPy hashes at a time: its arrays fit the cache of a core."""
@@ -65,7 +69,8 @@ def hashed(block: EdgeBlock, comm: Comm, both: bool) -> np.ndarray:
 
     def add(rows: slice) -> None:
         arrays = _rows_here(block.offsets, block.targets, block.weights, rows)
-        sums.append(arc_sums(*arrays, block.first + rows.start, both))
+        with machine_code(block.targets.size > MANY):
+            sums.append(arc_sums(*arrays, block.first + rows.start, both))
 
     row_shares(add, block.offsets, rank_threads(comm))
     return np.array(sums, np.uint64).sum(axis=0, dtype=np.uint64)

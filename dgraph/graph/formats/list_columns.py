@@ -52,10 +52,7 @@ class ListColumns:
             lines = [dict(zip(self.names, split_fields(line, separator), strict=False)) for line in head.following]
             types = {line.get(name, "").lower() for line in lines for name in self.names if name.lower() == "type"}
             if "undirected" in types and options.directed is None:
-                facts.warnings.append(
-                    "a column called type says that edges are undirected, and they are read as directed: if all are, "
-                    "say --undirected (directed=False)"
-                )
+                facts.warnings.append("column type says undirected: if edges are, say --undirected (directed=False)")
             facts.notes.append(header_note(head, self.names))
             chosen = len(self.places) > 2 or options.weights is not None
             kept = [place for place, name in enumerate(self.names) if name in kept_rules(options.keep)]

@@ -234,10 +234,10 @@ def _same(text, position, end, letters, other, stop):
 def _find(text, spans, slots, letters, offsets, codes):
     """Store the codes of the words that the table has where their hash leads; return the rows of the others.
 
-    Three loops: misses of the cache by one word do not wait for those by another.
+    Four loops: misses of the cache by one word do not wait for those by another.
     """
     mask, rows, others = np.uint64(slots.size - 1), np.empty(codes.size, np.int64), 0
-    keys = np.empty(codes.size, np.uint64)
+    keys, starts = np.empty(codes.size, np.uint64), np.empty(codes.size, np.int64)
     for i in range(keys.size):
         keys[i] = _hash(text, spans[i, 0], spans[i, 1])
     for i in range(keys.size):
@@ -246,8 +246,10 @@ def _find(text, spans, slots, letters, offsets, codes):
             slot = (slot + np.uint64(1)) & mask
         keys[i] = slots[slot] & ~HASH
     for i in range(keys.size):
+        starts[i] = offsets[max(np.int64(keys[i]) - 1, 0)]
+    for i in range(keys.size):
         code = np.int64(keys[i]) - 1
-        if code >= 0 and _same(text, spans[i, 0], spans[i, 1], letters, offsets[code], offsets[code + 1]):
+        if code >= 0 and _same(text, spans[i, 0], spans[i, 1], letters, starts[i], offsets[code + 1]):
             codes[i] = code
         else:
             rows[others] = i
