@@ -83,6 +83,12 @@ def test_a_text_that_another_process_does_not_finish_is_compiled_here(code, monk
     assert code.exists("text", "kernel")
 
 
+def test_a_text_of_two_names_is_compiled_once(code, tmp_path):
+    code.prepare([("text", "levels"), ("text", "back")])
+    assert code.load("text", "back") == code.load("text", "levels")
+    assert names(tmp_path, ".parts") == ["levels"]
+
+
 def test_a_text_that_does_not_compile_frees_its_lock(code, monkeypatch):
     def refuse(*_, quick):
         raise InternalError("kernel does not compile")

@@ -85,8 +85,11 @@ class EdgeTriangles(HostSolver):
                 size = len(other[1])
                 sides += [(*other[:2], np.zeros(size, np.int32), np.zeros(size, np.int64), np.zeros(1, np.int64))]
             place, taken, threads = self._scratch(full, int(np.diff(full.offsets)[rows[heads[:-1]]].sum()))
+            kernel = (
+                first_destroyed if full.comm.size == 1 else _destroyed
+            )  # other ranks' rows come in many small pieces
             self.team.run(
-                _destroyed, threads, rows, heads, leaving, *own, *sides[0][2:], *other, *sides[-1][2:], place, taken
+                kernel, threads, rows, heads, leaving, *own, *sides[0][2:], *other, *sides[-1][2:], place, taken
             )  # fmt: skip
             for offsets, targets, loss, touched, count in sides:
                 losing = touched[: count[0]]
@@ -214,7 +217,6 @@ def _lose(loss, touched, count, entries) -> None:
     count[0] += len(losing)
 
 
-@plain_first(rounds=array_destroyed, patience=2.0)
 @njit(**OPTIONS)
 def _destroyed(
     t, threads, rows, heads, leaving, offsets, targets, values, loss, touched, count, low_offsets, low_targets,
@@ -245,6 +247,10 @@ def _destroyed(
                     low_touched[fetch_add(low_count, 0, 1)] = j
         for i in range(first, stop):
             place[targets[i]] = 0
+
+
+first_destroyed = plain_first(_destroyed, rounds=array_destroyed, patience=2.0)
+"""``_destroyed``, or its array rounds until compilation pays."""
 
 
 @njit(**OPTIONS)

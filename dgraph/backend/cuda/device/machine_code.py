@@ -113,10 +113,10 @@ class MachineCode:
         return new
 
     def path(self, text: str, name: str) -> Path:
-        """Return the path of a text's optimised machine code in the cache folder."""
+        """Return the path of a text's optimised machine code, which has the first name under which it was wanted."""
         if text not in self._keys:
-            self._keys[text] = key(text, self.architecture)
-        return folder() / f"{name}_{self.architecture}_{self._keys[text]}{OPTIMISED}"
+            self._keys[text] = f"{name}_{self.architecture}_{key(text, self.architecture)}{OPTIMISED}"
+        return folder() / self._keys[text]
 
     def _compile(self, path: Path, text: str, name: str, patience: float = PATIENCE) -> None:
         """Compile a text once a host; without patience, leave one that another process compiles."""
