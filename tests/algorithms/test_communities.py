@@ -10,7 +10,7 @@ import pytest
 
 import dgraph
 from dgraph._support.compiled import njit
-from dgraph.algorithms.communities import host_engine, moves, refinement
+from dgraph.algorithms.communities import host_engine, moves, refinement, search_steps
 from dgraph.algorithms.communities.community_totals import Partition
 from dgraph.algorithms.communities.exact_gains import gain
 from dgraph.algorithms.communities.units import Units
@@ -115,8 +115,11 @@ def test_leiden_is_as_good_as_igraph(seed):
     assert len(sets(ours)) == 30
 
 
+@pytest.mark.parametrize("few", [1_000, 1])
 @pytest.mark.parametrize("name", NAMES)
-def test_small_random_graphs_pass_their_certificates(name):
+def test_small_random_graphs_pass_their_certificates(name, few, monkeypatch):
+    monkeypatch.setattr(search_steps, "FEW", few)
+    monkeypatch.setattr(search_steps, "USEFUL", 2)
     rng = np.random.default_rng(7)
     for _ in range(40):
         n = int(rng.integers(1, 30))
