@@ -233,8 +233,9 @@ class CpuMachine(ProgramMachine):
         """Run rounds of medium size with the number of threads that the tuner chooses; return their number."""
         size, first = self._work_ahead, self.round
         threads, rounds = self._tuner.choose(size)
-        began = time.perf_counter()
-        run = self._call(slots.FUSED, min(limit, rounds), threads, -SMALL // 2 if threads > 1 else 2 * LARGE)
+        # a part of the team leaves large rounds to all
+        began, small = time.perf_counter(), 2 * LARGE if threads < self.team.size else -SMALL // 2
+        run = self._call(slots.FUSED, min(limit, rounds), threads, small)
         self._tuner.record(threads, size, time.perf_counter() - began, int(self.figures(first)[:, :2].sum()))
         return run
 

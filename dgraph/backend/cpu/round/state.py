@@ -67,7 +67,7 @@ RING = 4096
 FAR_BASE = 1 << 62
 """Offset of bucket numbers in counters: they hold ``bucket - FAR_BASE``, so that a cleared counter, 0, means none."""
 
-FEW_EDGES, MANY_EDGES = 1024, 4096
+FEW_EDGES, MANY_EDGES = 512, 2048
 """Mean frontier edges per round since the last opening of buckets: below the first, twice as many buckets are opened
 next; above the second, half as many."""
 
