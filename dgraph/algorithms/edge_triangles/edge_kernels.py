@@ -85,9 +85,8 @@ class EdgeTriangles(HostSolver):
                 size = len(other[1])
                 sides += [(*other[:2], np.zeros(size, np.int32), np.zeros(size, np.int64), np.zeros(1, np.int64))]
             place, taken, threads = self._scratch(full, int(np.diff(full.offsets)[rows[heads[:-1]]].sum()))
-            kernel = (
-                first_destroyed if full.comm.size == 1 else _destroyed
-            )  # other ranks' rows come in many small pieces
+            # other ranks' rows come in many small pieces
+            kernel = first_destroyed if full.comm.size == 1 else _destroyed
             self.team.run(
                 kernel, threads, rows, heads, leaving, *own, *sides[0][2:], *other, *sides[-1][2:], place, taken
             )  # fmt: skip
