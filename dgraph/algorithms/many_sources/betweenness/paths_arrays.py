@@ -46,7 +46,7 @@ def _searched(
     lanes = np.flatnonzero(sources >= 0)
     reached = np.zeros((n, groups * width))
     reached[sources[lanes], lanes] = 1.0
-    levels, news, factors = list[np.ndarray](), list[np.ndarray](), list[Any]()
+    levels, factors = list[tuple[np.ndarray, np.ndarray, np.ndarray]](), list[Any]()
     bound, unseen = 1.0, np.ones(reached.shape)
     factor: Any = 1.0
     pathses[:groups], depths[:groups] = 0.0, 0
@@ -59,20 +59,22 @@ def _searched(
             if small.any():
                 depths[:groups][small.any(axis=1)] = -1
                 return
-        for values, entry in ((levels, reached), (news, new.astype(np.float64)), (factors, factor)):
-            values.append(entry)
-        unseen -= news[-1]
+        v = np.flatnonzero(new.any(axis=1))  # all rows of all levels would take a square of the vertices of a path
+        levels.append((v, reached[v], new[v].astype(np.float64)))
+        factors.append(factor)
+        unseen[v] -= levels[-1][2]
         depths[:groups] += np.bitwise_or.reduce(new.view(f"u{width}")) > 0
         reached = fold_in(reached, unseen > 0.0)
         reached *= unseen
         bound, factor = bound * degree, 1.0
     paths = np.zeros(unseen.shape)
     for d in range(len(levels) - 2, 0, -1):
-        share = (1.0 + paths) / (levels[d + 1] + (1.0 - news[d + 1]))  # no division by 0
-        share *= news[d + 1]
-        dependency = levels[d] * fold_out(share, news[d] > 0.0)
-        dependency *= factors[d + 1]
-        paths += dependency
+        v, values, inside = levels[d + 1]
+        share, wanted = np.zeros(paths.shape), np.zeros(paths.shape, np.bool_)
+        share[v] = (1.0 + paths[v]) / (values + (1.0 - inside)) * inside  # no division by 0
+        v, values, inside = levels[d]
+        wanted[v] = inside > 0.0
+        paths[v] += values * fold_out(share, wanted)[v] * factors[d + 1]
     pathses[:groups] = paths.reshape(n, groups, width).swapaxes(0, 1)
     seens[:groups] = np.packbits(unseen.reshape(n, groups, width) == 0.0, axis=2, bitorder="little")[:, :, 0].T
 
