@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -47,6 +48,18 @@ RUNS = [
     ("similarity", "rmat:9,symmetric", None, {"measure": "cosine"}),
     ("similarity", "grid:13x9", None, {"k": 40, "measure": "overlap"}),
 ]
+
+
+def test_arrays_of_bc_do_not_grow_with_vertices_times_levels(monkeypatch):
+    """Check the peak on a path, where each level has few rows: all rows of all levels would take 40 MB."""
+    monkeypatch.setattr(PlainFirst, "runs_plain", lambda self, args: True)
+    graph = dgraph.Graph.load("path:400", comm=SerialComm(), device=dgraph.Cpu(threads=2))
+    dgraph.bc(graph, k=1)
+    tracemalloc.start()
+    dgraph.bc(graph)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 << 20
 
 
 @pytest.mark.parametrize(("algorithm", "spec", "weights", "parameters"), RUNS)
