@@ -28,7 +28,7 @@ MASS, SIZE, INSIDE, JOINS = range(4)
 ALONE = -1
 """Target of a vertex that moves alone, and leaves its community for an empty one."""
 
-first_plain = partial(plain_first, most=1 << 22, patience=3.0)
+first_plain = partial(plain_first, most=1 << 21, patience=3.0)
 """Decorator of the kernels of communities: each file of them compiles for about 3 s."""
 
 Arrays = tuple[np.ndarray, ...]
