@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -46,6 +47,12 @@ class BuiltGraph(Graph):
     stored = True
     draws = True
     """True if ``evidence`` draws the edges again."""
+    _of_lists: ClassVar[Any]
+    """The class of graphs of listed edges, which derives from this one."""
+
+    def __init_subclass__(cls) -> None:
+        BuiltGraph._of_lists = cls
+
     _host = SharedAttribute()
     _copy = SharedAttribute()
     """Handle of :meth:`on_host`."""
@@ -197,9 +204,7 @@ class BuiltGraph(Graph):
         if local is None:
             both = self._built_anew(plan, change)
         else:
-            from dgraph.backend.cuda.graph_build.loaded_graph import of_rows  # of a class that derives from this one
-
-            both = of_rows(self, local, replace(plan, rule=None), change)
+            both = self._of_lists.of_rows(self, local, replace(plan, rule=None), change)
         both._known.facts = replace(
             self.facts,
             largest_degree=both.facts.largest_degree,

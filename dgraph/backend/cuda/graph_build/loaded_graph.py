@@ -98,28 +98,30 @@ class LoadedGraph(BuiltGraph):
         """Input of certificates: the rows."""
         return self.block
 
+    @classmethod
+    def of_rows(
+        cls, graph: BuiltGraph, local: Any, plan: BuildPlan, change: Callable[[EdgeBlock, Comm], EdgeBlock]
+    ) -> Graph:
+        """Return the graph of another plan, built of a graph's rows; on the host if the GPU lacks the memory.
+
+        Args:
+            graph: on the one rank's GPU.
+            local: its partition.
+            plan: of the new graph; weights without a rule are those of the rows.
+            change: makes the new graph's rows from this one's, on the host.
+        """
+        rows, vertices, device = local.built, local.vertices, graph.built_on
+        listed = None if plan.rule is not None or rows.weights is None else rows.weights.dtype
+        both = graph.directed and not plan.directed
+        plan = replace(plan, items=graph.arcs, both=both, listed=listed, formula=Formula("listed"), own_weights=False)
+        if not fits(plan, device):
+            return Graph(change(graph.block, graph.comm), graph.comm)
+        with device.using():
+            gids = None if vertices.place is None else vertices.original
+            targets = rows.neighbours if gids is None else gids[rows.neighbours]
+            edges = UploadedEdges(gids, targets, listed and rows.weights, rows.offsets.astype(np.uint64))
+            return cls(plan, edges, graph.ids, graph.comm, device, graph.policy, graph._options, graph._renumber)
+
     def _built_anew(self, plan: BuildPlan, change: Callable[[EdgeBlock, Comm], EdgeBlock]) -> Graph:
-        """Return the graph of another plan, built of this one's rows; on the host if the GPU lacks the memory."""
-        return of_rows(self, next(iter(self.partitions.values())).local, plan, change)
-
-
-def of_rows(graph: BuiltGraph, local: Any, plan: BuildPlan, change: Callable[[EdgeBlock, Comm], EdgeBlock]) -> Graph:
-    """Return the graph of another plan, built of a graph's rows; on the host if the GPU lacks the memory.
-
-    Args:
-        graph: on the one rank's GPU.
-        local: its partition.
-        plan: of the new graph; weights without a rule are those of the rows.
-        change: makes the new graph's rows from this one's, on the host.
-    """
-    rows, vertices, device = local.built, local.vertices, graph.built_on
-    listed = None if plan.rule is not None or rows.weights is None else rows.weights.dtype
-    both = graph.directed and not plan.directed
-    plan = replace(plan, items=graph.arcs, both=both, listed=listed, formula=Formula("listed"), own_weights=False)
-    if not fits(plan, device):
-        return Graph(change(graph.block, graph.comm), graph.comm)
-    with device.using():
-        gids = None if vertices.place is None else vertices.original
-        targets = rows.neighbours if gids is None else gids[rows.neighbours]
-        edges = UploadedEdges(gids, targets, listed and rows.weights, rows.offsets.astype(np.uint64))
-        return LoadedGraph(plan, edges, graph.ids, graph.comm, device, graph.policy, graph._options, graph._renumber)
+        """Return the graph of another plan, built of this one's rows."""
+        return self.of_rows(self, next(iter(self.partitions.values())).local, plan, change)
