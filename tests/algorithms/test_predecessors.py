@@ -74,7 +74,7 @@ def test_of_any_depth(backend, limit, directed, direction, programs):
         assert (backend, world().size) == ("cpu", 1)
         return
     narrow = limit is not None and limit <= 253
-    assert programs[-1].fields["hops"].dtype == ("uint8" if narrow else "int32")
+    assert programs[-1].depth == ("hops" if narrow else "level")
     assert type(programs[-1]).__name__ == ("PushedParents" if directed and direction == "push" else "Parents")
 
 
