@@ -32,7 +32,7 @@ BOUND = re.compile(r"(HUGE_)?(SCHEDULE|SHARED_TYPE)$")
 """Names that stand for a schedule's function and type, and so are not flags."""
 MOST_LINES = 400
 SIGNATURE = re.compile(
-    r"^ *(?:template <[^{};]*> *)?(?:[A-Z_]*KERNEL\w*|DEVICE|APART|__device__)\b[^;{]*\{", re.MULTILINE
+    r"^ *(?:template <[^{};]*> *)?(?:[A-Z_]*KERNEL\w*|DEVICE|APART|CALLED|__device__)\b[^;{]*\{", re.MULTILINE
 )
 
 

@@ -11,6 +11,7 @@ typedef long long i64;
 
 #define DEVICE static inline
 #define APART DEVICE
+#define CALLED DEVICE
 #define __device__
 #define KERNEL extern "C" void
 #define KERNEL_OF(resident) KERNEL

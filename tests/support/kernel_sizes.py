@@ -14,11 +14,13 @@ from pathlib import Path
 import numpy as np
 
 from dgraph.algorithms.bfs_programs import Levels, Parents
+from dgraph.algorithms.communities import gpu_engine
 from dgraph.algorithms.delta_stepping import Distances
 from dgraph.algorithms.kcore_parts.peel import Peel
 from dgraph.algorithms.kernels.components.components_cuda import text as components
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.backend.cuda.codegen import module_text
+from dgraph.backend.cuda.codegen.kernel_parts import parts
 from dgraph.backend.cuda.device import nvrtc
 from dgraph.backend.cuda.device_graph.field_stats import text as figures
 from dgraph.backend.cuda.graph_build.build_kernels import text as building
@@ -36,6 +38,7 @@ def texts() -> Iterator[tuple[str, str]]:
     yield "build_rmat", building(draft("rmat:20", LoadOptions()))
     yield "figures", figures("int32", "uint32")
     yield "components", components(False, "uint32")
+    yield "communities, largest part", parts(gpu_engine.text(True, gpu_engine.WARP_SLOTS[True]), 8)[-1]
     for program in PROGRAMS:
         traced, name = trace(program, np.dtype(np.int32)), type(program).__name__
         yield f"{name} round_kernels", module_text.round_kernels(traced, ALONE)

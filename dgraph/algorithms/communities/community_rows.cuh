@@ -121,7 +121,7 @@ DEVICE u32 rows_each(u64 rows) { return (u32)smaller((rows + warps() - 1) / warp
 
 // Rows of up to 32 arcs from ``begin`` of the list on: a warp takes 32 rows, and as many of these at once as have 32 arcs.
 // Lanes of a row lie side by side, and the first of them ends it. ``each``: rows of a warp, at most 32.
-template <class M> DEVICE void fold_packed(const M& maker, u64 begin, u64 end, u32 each = 32) {
+template <class M> CALLED void fold_packed(const M& maker, u64 begin, u64 end, u32 each = 32) {
     for (u64 i = begin + each * warp_rank() + lane_id(); i - lane_id() < end; i += each * warps()) {
         M row = maker;
         const bool opened = i < end && lane_id() < each && row.open(FRESH(env.listed + i));
@@ -172,7 +172,7 @@ template <class M> DEVICE void fold_short(M& m) {
     if (lane_id() == 0) m.close(own, best);
 }
 
-template <class M> DEVICE void fold_by_warp(M& m, Room& room) {
+template <class M> CALLED void fold_by_warp(M& m, Room& room) {
     const i64 first = env.offsets[m.v], last = env.offsets[m.v + 1];
     const Near table = {room.keys + warp_in_block() * WARP_SLOTS, room.sums + warp_in_block() * WARP_SLOTS};
     u32 slots = 64;
@@ -206,7 +206,7 @@ template <class M, class T> DEVICE void fold_in(M& m, const T& table, u64 slots,
     if (threadIdx.x == 0) m.close(own, best);
     __syncthreads();
 }
-template <class M> DEVICE void fold_by_block(M& m, Room& room) {
+template <class M> CALLED void fold_by_block(M& m, Room& room) {
     u32 slots = WARP_SLOTS;
     while (slots < BLOCK_SLOTS && slots < 2 * (env.offsets[m.v + 1] - env.offsets[m.v])) slots *= 2;
     fold_in(m, Near{room.keys, room.sums}, slots, room);
@@ -234,7 +234,7 @@ DEVICE void keep_best(u64 j, const Score& best) {
     if (threadIdx.x == 0) env.best_high[j] = best.high, env.best_low[j] = best.low, env.best_label[j] = best.label;
 }
 // Add a chunk to its row's table, through a table of the block that is emptied when a tile might overflow it.
-template <class M> DEVICE void add_chunk(M& m, const Chunk& c, Room& room) {
+template <class M> CALLED void add_chunk(M& m, const Chunk& c, Room& room) {
     if (threadIdx.x == 0) room.filled = 0;
     const Near table = {room.keys, room.sums};
     clear_by_block(table, BLOCK_SLOTS);
@@ -265,13 +265,13 @@ template <class M> DEVICE void add_chunk(M& m, const Chunk& c, Room& room) {
     if (threadIdx.x == 0 && own) atomicAdd(env.own_sums + c.j - c.k, own);
     keep_best(c.j, best);
 }
-template <class M> DEVICE void visit_chunk(M& m, const Chunk& c, Room& room) {
+template <class M> CALLED void visit_chunk(M& m, const Chunk& c, Room& room) {
     Score best = visit_slots(m, c.table, c.first_slot, c.last_slot, threadIdx.x, BLOCK, best_of(c.j));
     u64 own = 0;
     block_best(room, best, own);
     keep_best(c.j, best);
 }
-template <class M> DEVICE void close_chunks(M& m, const Chunk& c) { // by a warp, for the first chunk
+template <class M> CALLED void close_chunks(M& m, const Chunk& c) { // by a warp, for the first chunk
     Score best = no_score();
     for (u64 i = c.j + lane_id(); i < c.j + c.chunks; i += 32) {
         const Score other = best_of(i);

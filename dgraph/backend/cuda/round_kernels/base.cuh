@@ -19,6 +19,11 @@ typedef long long i64;
 #else
 #define APART DEVICE
 #endif
+#ifdef QUICK // code that a first answer waits for: copies of what several places do take the compiler long
+#define CALLED static __device__ __noinline__
+#else
+#define CALLED DEVICE
+#endif
 #define KERNEL extern "C" __global__ void __launch_bounds__(BLOCK)
 #define KERNEL_BY(threads, resident) extern "C" __global__ void __launch_bounds__(threads, resident)
 #define KERNEL_OF(resident) KERNEL_BY(BLOCK, resident)
