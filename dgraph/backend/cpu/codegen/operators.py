@@ -29,6 +29,7 @@ def operators(t: Traced, scope: type[NumbaScope] = NumbaScope) -> str:
         _function("improves", "F, v, p", [], _improves(s)),
         _function("identity", "", [], _tuple(_identity_of(s, k) for k in t.proposes)),
         _function("fold", "a, p", *_fold(s), fast=True),
+        _function("fold_in_order", "a, p", *_fold(s)),
         _function("commit", "F, v, a", _commit(s), "changed"),
         _function("reset", "F, v", *_reset(s)),
         _function("apply", "F, P, G, v", *_apply(s)),

@@ -161,10 +161,36 @@ def proposal(e, v, graph, F, P, G):
 
 
 @njit(**INLINE)
+def fold_in_chains(e, last, v, graph, F, P, G):
+    """Return the combined proposals along the in-edges ``e … last - 1`` of ``v``.
+
+    In four chains additions do not wait for each other, and a row ends with at most three edges one by one. LLVM's own
+    loop takes 16 edges at a time where it loads them singly, which leaves up to 15 and mispredicts several branches.
+    """
+    a, b, c, d = identity(), identity(), identity(), identity()
+    while e + 4 <= last:
+        a = fold_in_order(a, proposal(e, v, graph, F, P, G))
+        b = fold_in_order(b, proposal(e + 1, v, graph, F, P, G))
+        c = fold_in_order(c, proposal(e + 2, v, graph, F, P, G))
+        d = fold_in_order(d, proposal(e + 3, v, graph, F, P, G))
+        e += 4
+    if e + 2 <= last:
+        a = fold_in_order(a, proposal(e, v, graph, F, P, G))
+        b = fold_in_order(b, proposal(e + 1, v, graph, F, P, G))
+        e += 2
+    if e < last:
+        c = fold_in_order(c, proposal(e, v, graph, F, P, G))
+    return fold_in_order(fold_in_order(a, b), fold_in_order(c, d))
+
+
+@njit(**INLINE)
 def pull_row(v, bits, graph, hints, by_id, F, P, G):
     """Combine the proposals of v's active in-neighbours; return True if v changed."""
     offsets, neighbours, _ = graph
     a, hit = identity(), False
+    if ALL and not (ONCE or SMALLEST) and not has_wide_gathers():
+        first, last = load(offsets, v), load(offsets, v + 1)
+        return first < last and commit(F, v, fold_in_chains(first, last, v, graph, F, P, G))
     for e in range(load(offsets, v), load(offsets, v + 1)):
         u = np.int64(load(neighbours, e))
         if ALL or is_set(bits, u):
