@@ -185,6 +185,7 @@ def _constants(traced: Traced, pulls: bool, kernel: bool = False, pushes: bool =
         "LEVELLED": traced.levelled,
         "FLAGGED": traced.flagged and not traced.levelled,
         "SMALLEST": traced.finds_smallest,
+        "READS_ID": "id" in traced.reads_u,
         "HINTS": bool(traced.first_wins and common["COND"] and not (common["WEIGHTED"] or common["ALL"])),
         "EDGE_KERNEL": kernel,
         "DEFERS": bool(common["APPLY"] or common["PRIORITY"]) and not kernel,
