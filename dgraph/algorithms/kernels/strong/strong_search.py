@@ -81,45 +81,51 @@ def search(offsets: np.ndarray, targets: np.ndarray, part: np.ndarray, ids: np.n
         ids: int64 (vertices,).
     """
     count = len(part)
-    times, low, parent, stack = np.zeros((4, count), np.int64)
-    columns = offsets, targets, part, ids, part.copy(), offsets[:count].copy(), times, low, parent, stack
+    split = bool(count) and part.min() != part.max()
+    times, low, stack = np.zeros((3, count), np.uint32)
+    columns = offsets, targets, part, ids, part.copy(), offsets[:count].copy(), times, low, np.empty(count, int), stack
     if count + int(offsets[count]) > FEW:
-        _search(*columns)
+        _search(split, *columns)
         return columns[4]
     lists = [column.tolist() for column in columns]
-    plain(_search)(*lists)
+    plain(_search)(split, *lists)
     return np.array(lists[4], np.int64)
 
 
 @njit(cache=True, nogil=True)
-def _search(offsets, targets, part, ids, labels, cursor, times, low, parent, stack):
-    """Set the labels of undecided vertices by Tarjan's search: a component is on the stack above its first vertex."""
+def _search(split, offsets, targets, part, ids, labels, cursor, times, low, parent, stack):
+    """Set the labels of undecided vertices by Tarjan's search: a component is on the stack above its first vertex.
+
+    As in Pearce's form [2016] an arc reads one number of its end: ``low``, 0 of a new vertex and the largest of a
+    vertex whose component is complete. Without ``split`` all vertices are of one part, and parts are not compared.
+    """
     clock, top, closed = 0, 0, len(part) + 1
     for root in range(len(part)):
-        if part[root] >= 0 or times[root]:
+        if part[root] >= 0 or low[root]:
             continue
         v, parent[root] = root, -1
         while v >= 0:
-            if not times[v]:
+            if not low[v]:
                 clock += 1
                 times[v] = low[v] = clock
                 stack[top] = v
                 top += 1
-            step = -1
-            while step < 0 and cursor[v] < offsets[v + 1]:
-                w = np.int64(targets[cursor[v]])
-                cursor[v] += 1
-                if part[w] != part[v]:
+            step, least, e = -1, low[v], cursor[v]
+            while e < offsets[v + 1]:
+                w = targets[e]
+                e += 1
+                if split and part[w] != part[v]:
                     continue
-                if not times[w]:
-                    step = w
-                else:
-                    low[v] = min(low[v], times[w])
+                if not low[w]:
+                    step = np.int64(w)
+                    break
+                least = min(least, low[w])
+            cursor[v], low[v] = e, least
             if step >= 0:
                 parent[step] = v
                 v = step
                 continue
-            if low[v] == times[v]:
+            if least == times[v]:
                 last, smallest = top, ids[v]
                 while stack[top - 1] != v:
                     top -= 1
@@ -127,7 +133,7 @@ def _search(offsets, targets, part, ids, labels, cursor, times, low, parent, sta
                 top -= 1
                 for i in range(top, last):
                     labels[stack[i]] = smallest
-                    times[stack[i]] = closed
+                    low[stack[i]] = closed
             above = parent[v]
             if above >= 0:
                 low[above] = min(low[above], low[v])

@@ -45,8 +45,8 @@ import numpy as np
 
 from {source} import (
     INLINE, INNER, OPTIONS, SPLICED, add_float_into, add_into, barrier, bit_count, fence, fetch_add, fetch_min,
-    fetch_umax, load, load_acquire, mixed, njit, offset, or_into, pointers, prefetch, prefetch_to_write,
-    replace_if_equal, saturating_add, saturating_subtract, set_mark, store, swap, trailing_zeros,
+    fetch_umax, has_wide_gathers, load, load_acquire, mixed, njit, offset, or_into, pointers, prefetch,
+    prefetch_to_write, replace_if_equal, saturating_add, saturating_subtract, set_mark, store, swap, trailing_zeros,
 )
 from dgraph.backend.cpu.round.state import *
 from dgraph.backend.cpu.round.work_arrays import Results, WorkArrays, lists_of
@@ -185,6 +185,7 @@ def _constants(traced: Traced, pulls: bool, kernel: bool = False, pushes: bool =
         "LEVELLED": traced.levelled,
         "FLAGGED": traced.flagged and not traced.levelled,
         "SMALLEST": traced.finds_smallest,
+        "READS_ID": "id" in traced.reads_u,
         "HINTS": bool(traced.first_wins and common["COND"] and not (common["WEIGHTED"] or common["ALL"])),
         "EDGE_KERNEL": kernel,
         "DEFERS": bool(common["APPLY"] or common["PRIORITY"]) and not kernel,

@@ -15,7 +15,8 @@ from dgraph.program.traced import KINDS
 def operators(t: Traced, scope: type[NumbaScope] = NumbaScope) -> str:
     """Return the source of all operators of a program; ``scope`` spells their expressions.
 
-    Those called per edge or vertex: ``at_source`` (values that edges read at u), ``propose`` (``edge``), ``wants``
+    Those called per edge or vertex: ``at_source`` (values that edges read at u; ``at_numbered``:
+    where its id is u), ``propose`` (``edge``), ``wants``
     (``cond``), ``offer`` (atomic combine, for push), ``improves`` (whether an offer would change v), ``fold`` and
     ``commit`` (combine in registers and store, for pull), ``apply``, ``begin`` (``init``), ``lives`` (``live``),
     ``bucket`` (``priority``). Per round: ``step`` and conversions between globals, slots and sums.
@@ -23,12 +24,14 @@ def operators(t: Traced, scope: type[NumbaScope] = NumbaScope) -> str:
     s = scope(t)
     parts = [
         _function("at_source", "F, P, G, u", *_at_source(s)),
+        _function("at_numbered", "F, P, G, u", [], _at_source(s)[1].replace(s.leaf("u", "id"), "u")),
         _function("propose", "F, P, G, s, w, v", *_propose(s)),
         _function("wants", "F, P, G, v", *_value(s, t.cond)),
         _function("offer", "F, v, p, alone", _offer(s), "changed"),
         _function("improves", "F, v, p", [], _improves(s)),
         _function("identity", "", [], _tuple(_identity_of(s, k) for k in t.proposes)),
         _function("fold", "a, p", *_fold(s), fast=True),
+        _function("fold_in_order", "a, p", *_fold(s)),
         _function("commit", "F, v, a", _commit(s), "changed"),
         _function("reset", "F, v", *_reset(s)),
         _function("apply", "F, P, G, v", *_apply(s)),

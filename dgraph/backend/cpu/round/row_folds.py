@@ -110,7 +110,7 @@ def fold_phase(t, threads, graph, F, P, G, W, c):
                     count = np.int64(0)
                     e = begin if WAITS or hit else end
                     while e < end:
-                        proposed = proposal(e, v, graph, F, P, G)
+                        proposed = proposal(e, v, c[NUMBERED] != 0, graph, F, P, G)
                         key = proposed[0]
                         if WAITS:
                             if key < 0:

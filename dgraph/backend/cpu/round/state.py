@@ -24,7 +24,9 @@ VISITED, VISITED_EDGES = range(35, 37)
 LISTED, LATER = range(37, 39)
 # threads of the team
 TEAM = 39
-CONTROLS = 40
+# True if the original ids of this rank's vertices are their lids
+NUMBERED = 40
+CONTROLS = 41
 STATE = CONTROLS + 8
 """Words from one thread's copy to that of the next: the last are unused, so that copies share no cache line."""
 

@@ -84,6 +84,19 @@ def compare_and_swap(typing, array, index, expected, desired):
 
 
 @intrinsic
+def has_wide_gathers(typing):
+    """Return True if LLVM loads scattered values by vectors on this processor; a constant of the machine code."""
+    from llvmlite import binding
+
+    wide = bool(binding.get_host_cpu_features().get("avx512f"))
+
+    def generate(context, builder, signature, args):
+        return ir.Constant(ir.IntType(1), wide)
+
+    return types.boolean(), generate
+
+
+@intrinsic
 def fence(typing):
     """Make this thread's earlier stores visible before its later loads."""
 
