@@ -32,7 +32,7 @@ from dgraph.graph.rows import merge_parallel, row_shares, sources_of
 CHUNK = 1 << 16
 """Edges that a rank sends at a time."""
 SPENT = 1 << 19
-"""Edges that a thread appends to buckets before it gives their memory back."""
+"""Most edges that a thread appends to buckets before it gives their memory back."""
 LARGEST = np.iinfo(np.int64).max
 SYMMETRISED = "symmetrised: every arc goes both ways"
 SAMPLES = 1024
@@ -343,9 +343,9 @@ def _bucketed(listed: _Listed, cuts: np.ndarray, threads: int, comm: Comm, huge=
         buckets.end_counts(listed.dtype, weight_type, huge)
 
         def append(thread: int) -> None:
-            part = parts[thread]
-            for first in range(0, part[0].size, SPENT):
-                piece = tuple(None if column is None else column[first : first + SPENT] for column in part)
+            part, step = parts[thread], min(SPENT, max(CHUNK, listed.size // 32))
+            for first in range(0, part[0].size, step):
+                piece = tuple(None if column is None else column[first : first + step] for column in part)
                 buckets.append(piece, *form, thread)
                 for column in piece if listed.spent else ():
                     if column is not None:

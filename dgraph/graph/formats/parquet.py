@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from threading import Lock, local
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from dgraph.graph.formats.column_names import are_names, edge_columns, named_col
 from dgraph.graph.formats.counted_header import set_direction
 from dgraph.graph.formats.plain_scan import NARROW_ID
 from dgraph.graph.formats.sniff import file_size
-from dgraph.graph.formats.table_names import TableNames, is_text
+from dgraph.graph.formats.table_names import TableNames, is_text, names_pool
 from dgraph.graph.kept_rules import kept_rules
 from dgraph.graph.reading import Reading
 
@@ -36,6 +36,10 @@ NAMED_ROWS = 1 << 14
 """Rows read at a time where a column holds text, which takes more memory."""
 BUFFER = 1 << 20
 """Bytes of a column that are read from a Parquet file at a time."""
+NAMED_BUFFER = 1 << 17
+"""As :data:`BUFFER`, of a column of names."""
+UNUSED = 1 << 16
+"""Names of which the decoded texts are freed before their memory goes back to the system."""
 
 
 def read_parquet(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
@@ -93,24 +97,27 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
             kinds = ("name" if text else "id",) * 2 + ("weight",) * (len(chosen) - 2) + ("kept",) * len(rules)
             parts = [_Part(path, name, kind, lo, hi) for name, kind in zip([*chosen, *rules], kinds, strict=True)]
             ends = TableNames(hi - lo)
+            sets = [[part] for part in parts] if text else [parts]  # a thread decodes one column of names at a time
 
-            def store(group: Callable[[], Iterator[tuple[int, list]]]) -> int:
+            def store(task: tuple[list[_Part], Callable[[], Iterator[tuple[int, list]]]]) -> float:
+                columns, group = task
                 count = 0
                 for first, batch in group():
-                    for number, (part, values) in enumerate(zip(parts, batch, strict=True)):
+                    for part, values in zip(columns, batch, strict=True):
                         if part.kind == "name":
-                            ends.add(number, first - lo, part.filled(values, first))
+                            ends.add(parts.index(part), first - lo, part.filled(values, first))
                         else:
                             part.store(values, first)
                     count += len(batch[0])
-                return count
+                return count / len(sets)
 
-            row, stored = file_size(path) / max(rows, 1), 0
+            row, stored = file_size(path) / max(rows, 1), 0.0
             reading = Reading(round(row * (hi - lo)))
-            with _heap_memory() if text else nullcontext():
-                for count in in_order(store, groups([part.name for part in parts], lo, hi), threads):
-                    stored += count
-                    reading.reach(round(row * stored))
+            listed = zip(*(groups([part.name for part in columns], lo, hi) for columns in sets), strict=True)
+            tasks = ((columns, group) for set_of in listed for columns, group in zip(sets, set_of, strict=True))
+            for count in in_order(store, tasks, threads):
+                stored += count
+                reading.reach(round(row * stored))
         if not rows:
             raise DataError(f"{path}: no edge; is it the right table?")
     columns, kept = parts[: len(chosen)], parts[len(chosen) :]
@@ -296,16 +303,19 @@ def _parquet(path: str, threads: int) -> Iterator[tuple]:
 
     with ExitStack() as files:
         file = _PerThread(lambda: parquet.ParquetFile(path, buffer_size=BUFFER, pre_buffer=False), files)
+        file_of_names = _PerThread(partial(_file_of_names, path), files)
         metadata, schema = file().metadata, file().schema_arrow
         sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
         inside = threads > len(sizes)  # pyarrow's threads read the columns of one group
 
         def batches(names: list[str], lo: int, hi: int, group: int, begin: int) -> Iterator[tuple[int, list]]:
             end, text = begin + sizes[group], any(is_text(schema.field(name).type) for name in names)
-            rows = min(ROWS, NAMED_ROWS) if text else ROWS
-            for batch in file().iter_batches(rows, [group], columns=names, use_threads=inside):
+            rows, own = (min(ROWS, NAMED_ROWS), file_of_names()) if text else (ROWS, file())
+            for batch in own.iter_batches(rows, [group], columns=names, use_threads=inside and not text):
                 yield _part(batch, begin, lo, hi, names)
                 begin += len(batch)
+                if text and (begin - end) % UNUSED < len(batch):
+                    names_pool().release_unused()
             if begin != end:
                 raise DataError(
                     f"{path}: its metadata say {sum(sizes)} rows, but it has others; was it cut short? write it again"
@@ -346,17 +356,15 @@ def _part(batch: Any, begin: int, lo: int, hi: int, names: list[str]) -> tuple[i
     return begin + skip, [part.column(name) for name in names]
 
 
-@contextmanager
-def _heap_memory() -> Iterator[None]:
-    """Let pyarrow take memory of the C library: its own allocator keeps three times what names take at once."""
-    import pyarrow
+def _file_of_names(path: str) -> Any:
+    """Open a file whose columns are decoded into memory of :func:`names_pool`; a ``ParquetFile`` has no such option."""
+    from pyarrow import parquet
 
-    usual = pyarrow.default_memory_pool()
-    pyarrow.set_memory_pool(pyarrow.system_memory_pool())
-    try:
-        yield
-    finally:
-        pyarrow.set_memory_pool(usual)
+    options = {"buffer_size": NAMED_BUFFER, "pre_buffer": False}
+    file = parquet.ParquetFile(path, **options)
+    metadata, file.reader = file.metadata, type(file.reader)(memory_pool=names_pool())
+    file.reader.open(path, use_memory_map=False, metadata=metadata, **options)
+    return file
 
 
 @contextmanager
