@@ -9,6 +9,8 @@ from dgraph.graph.rows import places
 
 PIECE = 1 << 16
 """Targets that NumPy takes at a time."""
+MANY = 1 << 24
+"""Arcs of a graph beyond which :func:`clear` and :func:`count_loops` are compiled, also for the pieces of threads."""
 
 
 def _clear_few(targets, first, empty):
@@ -16,7 +18,7 @@ def _clear_few(targets, first, empty):
         empty[targets[begin : begin + PIECE] - targets.dtype.type(first)] = False
 
 
-@njit(cache=True, nogil=True, few=_clear_few, most=1 << 24)
+@njit(cache=True, nogil=True, few=_clear_few, most=MANY)
 def clear(targets, first, empty):
     """Set ``empty`` to False for the rows of ``targets``."""
     for i in range(targets.size):
@@ -69,7 +71,7 @@ def _count_few_loops(offsets, targets, first):
     return int(np.count_nonzero(rows == targets[offsets[0] : offsets[-1]]))
 
 
-@njit(cache=True, nogil=True, few=_count_few_loops, most=1 << 24)
+@njit(cache=True, nogil=True, few=_count_few_loops, most=MANY)
 def count_loops(offsets, targets, first):
     """Return the number of self-loop entries in sorted rows."""
     loops = 0
