@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dgraph._support.compiled import njit
 from dgraph._support.threads import in_order
 from dgraph.comm.base import Comm
 from dgraph.comm.rank_threads import rank_threads
@@ -66,7 +65,7 @@ def table_weights(path: str, parquet: bool, columns: str | None) -> np.dtype | N
         parquet: it is a Parquet file.
         columns: as ``LoadOptions.columns``.
     """
-    with _read_errors(path), (_parquet if parquet else _arrow)(path, 1) as (schema, _, _):
+    with _read_errors(path), (_parquet if parquet else _arrow)(path) as (schema, _, _):
         chosen = chosen_columns(path, schema.names, columns)
         if len(chosen) < 3:
             return None
@@ -84,7 +83,7 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
                 "lack a value, or fill them in"
             )
         file_size(path)
-        with _read_errors(path), opened(path, threads) as (schema, rows, groups):
+        with _read_errors(path), opened(path) as (schema, rows, groups):
             names, noted = schema.names, (schema.metadata or {}).get(b"dgraph.directed")
             chosen = chosen_columns(path, names, options.columns)
             chosen = chosen if options.weights is None else chosen[:2]
@@ -97,24 +96,22 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
             kinds = ("name" if text else "id",) * 2 + ("weight",) * (len(chosen) - 2) + ("kept",) * len(rules)
             parts = [_Part(path, name, kind, lo, hi) for name, kind in zip([*chosen, *rules], kinds, strict=True)]
             ends = TableNames(hi - lo)
-            sets = [[part] for part in parts] if text else [parts]  # a thread decodes one column of names at a time
 
-            def store(task: tuple[list[_Part], Callable[[], Iterator[tuple[int, list]]]]) -> float:
-                columns, group = task
+            def store(task: tuple[_Part, Callable[[], Iterator[tuple[int, Any]]]]) -> float:
+                part, group = task
                 count = 0
-                for first, batch in group():
-                    for part, values in zip(columns, batch, strict=True):
-                        if part.kind == "name":
-                            ends.add(parts.index(part), first - lo, part.filled(values, first))
-                        else:
-                            part.store(values, first)
-                    count += len(batch[0])
-                return count / len(sets)
+                for first, values in group():
+                    if part.kind == "name":
+                        ends.add(parts.index(part), first - lo, part.filled(values, first))
+                    else:
+                        part.store(values, first)
+                    count += len(values)
+                return count / len(parts)
 
             row, stored = file_size(path) / max(rows, 1), 0.0
             reading = Reading(round(row * (hi - lo)))
-            listed = zip(*(groups([part.name for part in columns], lo, hi) for columns in sets), strict=True)
-            tasks = ((columns, group) for set_of in listed for columns, group in zip(sets, set_of, strict=True))
+            listed = zip(*(groups(part.name, lo, hi) for part in parts), strict=True)
+            tasks = (task for group in listed for task in zip(parts, group, strict=True))
             for count in in_order(store, tasks, threads):
                 stored += count
                 reading.reach(round(row * stored))
@@ -230,7 +227,8 @@ class _Part:
                 self._array = Arena().empty(self.size, IDS[0])
         if self._array is None or self._array.dtype != IDS[0]:
             return False
-        return _narrow(values, self._array[first - self.lo : first - self.lo + values.size]) <= NARROW_ID
+        self._array[first - self.lo : first - self.lo + values.size] = values
+        return bool(values.max(initial=0) <= NARROW_ID)
 
     def _put(self, values: np.ndarray, first: int, kind: np.dtype) -> None:
         """Store values that the dtype ``kind`` holds."""
@@ -270,21 +268,6 @@ class _Part:
         return array
 
 
-def _narrow_few(values, ids):
-    ids[:] = values.astype(np.uint32)
-    return values.max(initial=0)
-
-
-@njit(cache=True, nogil=True, few=_narrow_few)
-def _narrow(values, ids):
-    """Store the low 32 bits of values; return the largest value."""
-    largest = np.uint64(0)
-    for i in range(values.size):
-        largest = max(largest, values[i])
-        ids[i] = values[i]
-    return largest
-
-
 class _PerThread:
     """Files that are open until the end of a block, one a thread: readers of pyarrow are for one thread at a time."""
 
@@ -298,7 +281,7 @@ class _PerThread:
 
 
 @contextmanager
-def _parquet(path: str, threads: int) -> Iterator[tuple]:
+def _parquet(path: str) -> Iterator[tuple]:
     from pyarrow import parquet
 
     with ExitStack() as files:
@@ -306,13 +289,12 @@ def _parquet(path: str, threads: int) -> Iterator[tuple]:
         file_of_names = _PerThread(partial(_file_of_names, path), files)
         metadata, schema = file().metadata, file().schema_arrow
         sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
-        inside = threads > len(sizes)  # pyarrow's threads read the columns of one group
 
-        def batches(names: list[str], lo: int, hi: int, group: int, begin: int) -> Iterator[tuple[int, list]]:
-            end, text = begin + sizes[group], any(is_text(schema.field(name).type) for name in names)
+        def batches(name: str, lo: int, hi: int, group: int, begin: int) -> Iterator[tuple[int, Any]]:
+            end, text = begin + sizes[group], is_text(schema.field(name).type)
             rows, own = (min(ROWS, NAMED_ROWS), file_of_names()) if text else (ROWS, file())
-            for batch in own.iter_batches(rows, [group], columns=names, use_threads=inside and not text):
-                yield _part(batch, begin, lo, hi, names)
+            for batch in own.iter_batches(rows, [group], columns=[name], use_threads=False):
+                yield _part(batch.column(name), begin, lo, hi)
                 begin += len(batch)
                 if text and (begin - end) % UNUSED < len(batch):
                     names_pool().release_unused()
@@ -325,35 +307,34 @@ def _parquet(path: str, threads: int) -> Iterator[tuple]:
 
 
 @contextmanager
-def _arrow(path: str, _threads: int) -> Iterator[tuple]:
+def _arrow(path: str) -> Iterator[tuple]:
     import pyarrow
 
     with ExitStack() as files, pyarrow.memory_map(path) as source:
         file = _PerThread(lambda: pyarrow.ipc.open_file(source), files)
         sizes = [len(file().get_batch(group)) for group in range(file().num_record_batches)]
 
-        def batches(names: list[str], lo: int, hi: int, group: int, begin: int) -> Iterator[tuple[int, list]]:
-            batch = file().get_batch(group).select(names)
-            batch.validate(full=True)  # pyarrow would read where a damaged file's lengths lead: out of bounds
-            yield _part(batch, begin, lo, hi, names)
+        def batches(name: str, lo: int, hi: int, group: int, begin: int) -> Iterator[tuple[int, Any]]:
+            values = file().get_batch(group).column(name)
+            values.validate(full=True)  # pyarrow would read where a damaged file's lengths lead: out of bounds
+            yield _part(values, begin, lo, hi)
 
         yield file().schema, sum(sizes), partial(_groups, sizes, batches)
 
 
-def _groups(sizes: list[int], batches: Callable, names: list[str], lo: int, hi: int) -> Iterator[Callable]:
-    """Yield, for each group of rows that has some of rows ``lo .. hi - 1``, a function that reads its batches."""
+def _groups(sizes: list[int], batches: Callable, name: str, lo: int, hi: int) -> Iterator[Callable]:
+    """Yield, for each group that has some of rows ``lo .. hi - 1``, a function that reads a column's batches."""
     first = 0
     for group, size in enumerate(sizes):
         begin, first = first, first + size
         if first > lo and begin < hi:
-            yield partial(batches, names, lo, hi, group, begin)
+            yield partial(batches, name, lo, hi, group, begin)
 
 
-def _part(batch: Any, begin: int, lo: int, hi: int, names: list[str]) -> tuple[int, list]:
-    """Cut a batch that begins at row ``begin`` to rows ``lo .. hi - 1``; return its first row and its columns."""
-    skip = min(max(lo - begin, 0), len(batch))
-    part = batch.slice(skip, max(min(hi - begin, len(batch)) - skip, 0))
-    return begin + skip, [part.column(name) for name in names]
+def _part(values: Any, begin: int, lo: int, hi: int) -> tuple[int, Any]:
+    """Cut values that begin at row ``begin`` to rows ``lo .. hi - 1``; return the first row and the values."""
+    skip = min(max(lo - begin, 0), len(values))
+    return begin + skip, values.slice(skip, max(min(hi - begin, len(values)) - skip, 0))
 
 
 def _file_of_names(path: str) -> Any:

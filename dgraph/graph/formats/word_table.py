@@ -254,16 +254,15 @@ def _same(text, position, end, letters, other, stop):
 def _find(text, spans, slots, letters, offsets, codes):
     """Store the codes of the words that the table has where their hash leads; return the rows of the others.
 
-    Four loops: misses of the cache by one word do not wait for those by another.
+    Three loops: misses of the cache by one word do not wait for those by another.
     """
     mask, others, rows = np.uint64(slots.size - 1), 0, np.empty(codes.size, np.int64)
     keys, starts = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.int64)
     for first in range(0, codes.size, BLOCK):
         size = min(BLOCK, codes.size - first)
         for i in range(size):
-            keys[i] = _hash(text, spans[first + i, 0], spans[first + i, 1])
-        for i in range(size):
-            slot, tag = keys[i] & mask, _tag(keys[i], slots)
+            key = _hash(text, spans[first + i, 0], spans[first + i, 1])
+            slot, tag = key & mask, _tag(key, slots)
             while slots[slot] != 0 and (np.uint64(slots[slot]) & ~mask) != tag:
                 slot = (slot + np.uint64(1)) & mask
             keys[i] = np.uint64(slots[slot]) & mask
