@@ -283,7 +283,7 @@ def _with_attributes(graph: Graph, path: Path) -> Graph:
 
     Rows of other vertices are left out, with a warning, unless all are.
     """
-    table, vertices = None, []
+    table = None
     with graph.comm.together():
         if graph.comm.rank == 0:
             table = read_vertex_file(path, graph.ids.names is not None)
@@ -293,9 +293,10 @@ def _with_attributes(graph: Graph, path: Path) -> Graph:
                     f"{path}: its columns are {', '.join(table.column_names)}; the first line names them, the first "
                     "column has the vertices, and no other one is called vertex; correct it"
                 )
+            if table[first].null_count:
+                raise DataError(f"{path}: {first}[{table[first].is_null().index(True)}] is missing; drop the row")
             table = table.rename_columns(["vertex", *others])
-            vertices = table["vertex"].to_numpy()
-    there = graph.has(vertices)
+    there = graph.has([] if table is None else table["vertex"].to_numpy())
     total, count = graph.comm.total(len(there)), graph.comm.total(int(np.count_nonzero(there)))
     if 0 < count < total:
         table = None if table is None else table.filter(there)

@@ -24,7 +24,8 @@ from dgraph.graph.change_record import Version
 from dgraph.graph.changes.change import ChangedPartition
 from dgraph.graph.constructors import Constructors
 from dgraph.graph.devices import Device, described
-from dgraph.graph.inputs.networkx_files import is_networkx_file, read_networkx_file
+from dgraph.graph.inputs.networkx_files import is_networkx_file, read_networkx_file, unread_note
+from dgraph.graph.inputs.weight_values import shared_notes
 from dgraph.graph.kept_columns import VertexColumns
 from dgraph.graph.load import cleaned, describe, edges_about, graph_spec, read
 from dgraph.graph.load_options import options_of
@@ -190,6 +191,7 @@ class Graph(Constructors, GraphForms, GraphPaths):
                 listed = read_networkx_file(spec) if comm.rank == 0 else None
             read_whole = cls.from_networkx(listed, policy=policy, device=device, comm=comm, **options)
             read_whole.facts.name = os.path.basename(spec)
+            read_whole.facts.notes += shared_notes("" if listed is None else unread_note(listed, options), comm)
             return read_whole
         keywords = options_of(options)
         graph, building = (None, None) if keywords.keep else cls.builder(spec, comm, policy, device, keywords, build)

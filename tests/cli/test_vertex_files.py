@@ -62,6 +62,17 @@ def test_a_table_whose_first_column_is_not_that_of_the_vertices_is_refused(tmp_p
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("ids", ["vertex", "id"])
+def test_a_row_without_a_vertex_is_named(tmp_path, capsys, ids):
+    (tmp_path / "g.txt").write_text("0 1\n1 2\n")
+    (tmp_path / "a.csv").write_text(f"{ids},color\n0,red\n1,\n,blue\n")
+    words = f"cc {tmp_path}/g.txt --attributes {tmp_path}/a.csv --output {tmp_path}/out.csv -q".split()
+    assert main(words) == 65
+    assert f"a.csv: {ids}[2] is missing" in capsys.readouterr().err
+    (tmp_path / "a.csv").write_text(f"{ids},color\n0,red\n1,\n2,blue\n")
+    assert main(words) == 0
+
+
 def test_labels_that_differ_by_a_zero_are_two(tmp_path, capsys):
     (tmp_path / "g.el").write_text("0 1\n1 2\n2 3\n")
     (tmp_path / "l.csv").write_text("vertex,label\n0,01\n1,1\n2,2\n3,2\n")

@@ -110,16 +110,7 @@ def calls_of_components(rng, targets):
 
 
 def calls_of_builds(rng, targets, cursor):
-    """Yield calls of the functions that spread arcs and number vertices, as :func:`calls`."""
-    cuts, owner = np.array([0, 9, 9, 30, N]), rng.integers(0, 4, targets.size).astype(np.int32)
-    yield (
-        clean_kernels._owners,
-        clean_kernels._owners_few,
-        (targets, cuts, np.empty_like(owner), np.zeros(4, np.int64)),
-        (2, 3),
-    )
-    firsts = np.cumsum(np.bincount(owner, minlength=4)) - np.bincount(owner, minlength=4)
-    yield clean_kernels._grouped, clean_kernels._grouped_few, (owner, firsts, np.empty(owner.size, np.int64)), (1, 2)
+    """Yield calls of the functions that number vertices, as :func:`calls`."""
     yield local_graph._ranks, local_graph._ranks_few, (targets, cursor), (1,)
     members = gidset.GidSet(200)
     members.add(np.arange(0, 200, 3))

@@ -129,6 +129,12 @@ def test_the_host_reads_other_files(text, tmp_path):
     assert not check(tmp_path / "lines", WEIGHTED, False, device_of("emulated"))
 
 
+@pytest.mark.parametrize(("odd", "on_gpu"), [(b" 4 5 -0", False), (b" 4 5 0", True), (b" 4 5 -0.0", True)])
+def test_a_zero_of_an_unusual_line_keeps_its_sign_beside_fractions(odd, on_gpu, tmp_path):
+    (tmp_path / "lines").write_bytes(b"1 2 3.25\n" + odd + b"\n6 7 -0\n")
+    assert check(tmp_path / "lines", WEIGHTED, False, device_of("emulated")) is on_gpu
+
+
 def test_a_line_that_is_left_out_tells_nothing_of_the_weights(tmp_path):
     (tmp_path / "lines").write_bytes(b"1 2 2147483648\n4 5 3.5x\n")
     assert check(tmp_path / "lines", WEIGHTED, True, device_of("emulated"))

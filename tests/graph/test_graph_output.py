@@ -152,6 +152,22 @@ def test_names_are_written_and_read_back(suffix, directed, ranks, tmp_path):
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_names_that_lines_cannot_hold_are_counted(suffix, ranks, tmp_path):
+    words = ["a", "b\nc", "d\re", "\ufefff", "g\ufeff", "h\n"]
+    edges = pd.DataFrame({"source": words, "target": words[::-1]})
+
+    def convert(comm):
+        graph = Graph.from_pandas(edges if comm.rank == 0 else edges[:0], comm=comm)
+        return save_graph(tmp_path / f"a{suffix}", graph.block, comm)
+
+    notes = on_ranks(ranks, convert)
+    assert [any("4 names with line breaks" in note for note in own) for own in notes] == [suffix == ".csv"] * ranks
+    if suffix == ".parquet":
+        assert Graph.load(tmp_path / "a.parquet", ids="string").to_pandas()["source"].isin(words).all()
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 @pytest.mark.parametrize("named", [True, False])
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_kept_columns_are_written_and_read_back(suffix, named, ranks, tmp_path):

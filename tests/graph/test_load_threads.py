@@ -10,10 +10,10 @@ import dgraph
 from dgraph._support import affinity, threads
 from dgraph.comm.rank_threads import at_most, rank_threads
 from dgraph.graph import rows
-from dgraph.graph.build import fingerprint
+from dgraph.graph.build import clean, clean_kernels, fingerprint
 from dgraph.graph.formats import column, text
 from dgraph.graph.local import Csr
-from partitioning.arrays import crc32
+from partitioning.arrays import crc32, lazy_numba
 
 
 @pytest.mark.parametrize(("device", "expected"), [("cpu", 3), (dgraph.Cpu(threads=2), 2), (dgraph.Cpu(threads=9), 3)])
@@ -108,3 +108,28 @@ def test_threads_that_are_kept_work_inside_each_other_and_after_an_error():
     before = len(ended)
     assert list(threads.in_order(int, range(5), 2)) == [0, 1, 2, 3, 4]
     assert len(ended) == before < 50
+
+
+@pytest.mark.parametrize(("many", "pieces_compile"), [(100, True), (1 << 24, False)])
+def test_pieces_of_a_large_graph_are_work_for_machine_code(many, pieces_compile, monkeypatch):
+    """A thread's piece may be small; whether NumPy takes it depends on the whole graph."""
+    monkeypatch.setattr(affinity, "share", lambda *_: 3)
+    monkeypatch.setattr(threads, "SHARE", 100)
+    monkeypatch.setattr(rows, "SHARE", 100)
+    monkeypatch.setattr(clean, "SHARE", 100)
+    monkeypatch.setattr(clean, "MANY", many)
+    pieces = []
+    for name in ("clear", "count_loops"):
+        kernel = getattr(clean_kernels, name)
+        monkeypatch.setattr(
+            clean,
+            name,
+            lambda *args, kernel=kernel, name=name: pieces.append((name, lazy_numba._own.compiles)) or kernel(*args),
+        )
+    ends = np.arange(2000)
+    directed = dgraph.Graph.from_edges(ends, (ends + 1) % 2000, directed=True, device="cpu")
+    undirected = dgraph.Graph.from_edges(ends, (ends + 1) % 2000, directed=False, device="cpu")
+    assert (directed.m, undirected.m) == (2000, 2000)
+    assert {name for name, _ in pieces} == {"clear", "count_loops"}
+    assert len(pieces) > 4
+    assert {compiles for _, compiles in pieces} == {pieces_compile}

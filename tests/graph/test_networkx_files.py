@@ -51,6 +51,20 @@ def weighted(graph):
     return other
 
 
+def test_attributes_that_are_not_read_are_named(tmp_path):
+    path = world().bcast_json(str(tmp_path / "a.graphml"))
+    if world().rank == 0:
+        graph = networkx.DiGraph([(0, 1, {"weight": 2, "time": 5, "kind": "a"}), (1, 2, {"weight": 3, "cost": 1.5})])
+        networkx.write_graphml(graph, path)
+    world().barrier()
+    notes = dgraph.Graph.load(path, comm=world()).facts.notes
+    assert "attributes of edges not used: cost, kind, time" in notes
+    notes = dgraph.Graph.load(path, weight="cost", keep="time,kind", comm=world()).facts.notes
+    assert "attributes of edges not used: weight" in notes
+    notes = dgraph.Graph.load(path, keep="time,kind,cost", comm=world()).facts.notes
+    assert not any("not used" in note for note in notes)
+
+
 def test_refusals(tmp_path, monkeypatch):
     path = path_of(tmp_path, "numbers", ".graphml")
     with pytest.raises(UsageError, match="directed"):

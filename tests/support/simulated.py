@@ -28,6 +28,8 @@ class ThreadComm(Comm):
         self.rank, self.size, self.table, self.meeting = rank, len(table), table, meeting
 
     def _share(self, value) -> list:
+        if self.size == 1:  # a barrier of one thread takes 50 µs
+            return [value]
         self.table[self.rank] = value
         self.meeting.wait(TIMEOUT)
         seen = list(self.table)
@@ -110,6 +112,9 @@ def on_ranks(size: int, work) -> list:
         except Exception as error:
             results[r] = error
 
+    if size == 1:
+        rank(0)
+        return results
     threads = [threading.Thread(target=rank, args=(r,)) for r in range(size)]
     for thread in threads:
         thread.start()

@@ -72,5 +72,4 @@ def _read(path: str | Path) -> Any:
         from pyarrow import parquet
 
         return parquet.read_table(path)
-    with pyarrow.OSFile(str(path)) as file:
-        return pyarrow.ipc.open_file(file).read_all()
+    return pyarrow.ipc.open_file(str(path)).read_all()

@@ -19,7 +19,7 @@ from dgraph.comm.rank_threads import rank_threads
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
 from dgraph.graph.build.array_input import check_range, check_weights
 from dgraph.graph.build.bucketed_arcs import FEW, BucketedArcs
-from dgraph.graph.build.clean_kernels import by_row, clear, count_loops
+from dgraph.graph.build.clean_kernels import MANY, by_row, clear, count_loops
 from dgraph.graph.build.id_compaction import numbered
 from dgraph.graph.build.memory_pages import give_back
 from dgraph.graph.build.parallel_edges import HALVED, merge, prepare
@@ -28,11 +28,12 @@ from dgraph.graph.edge_attributes import Attributes, EdgeAttribute, listed_value
 from dgraph.graph.ids import ConsecutiveIds, VertexIds
 from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.rows import merge_parallel, row_shares, sources_of
+from partitioning.arrays.lazy_numba import machine_code
 
 CHUNK = 1 << 16
 """Edges that a rank sends at a time."""
 SPENT = 1 << 19
-"""Edges that a thread appends to buckets before it gives their memory back."""
+"""Most edges that a thread appends to buckets before it gives their memory back."""
 LARGEST = np.iinfo(np.int64).max
 SYMMETRISED = "symmetrised: every arc goes both ways"
 SAMPLES = 1024
@@ -173,7 +174,8 @@ def tally(block: EdgeBlock, comm: Comm) -> None:
     def count(rows: slice) -> None:
         offsets = block.offsets[rows.start : rows.stop + 1]
         if not block.directed:  # only the edges of these depend on them
-            loops_here.append(count_loops(offsets, block.targets, block.first + rows.start))
+            with machine_code(block.targets.size > MANY):
+                loops_here.append(count_loops(offsets, block.targets, block.first + rows.start))
         degrees = np.diff(offsets)
         degrees_here.append(int(degrees.max(initial=0)))
         np.equal(degrees, 0, out=empty[rows])
@@ -343,9 +345,9 @@ def _bucketed(listed: _Listed, cuts: np.ndarray, threads: int, comm: Comm, huge=
         buckets.end_counts(listed.dtype, weight_type, huge)
 
         def append(thread: int) -> None:
-            part = parts[thread]
-            for first in range(0, part[0].size, SPENT):
-                piece = tuple(None if column is None else column[first : first + SPENT] for column in part)
+            part, step = parts[thread], min(SPENT, max(CHUNK, listed.size // 32))
+            for first in range(0, part[0].size, step):
+                piece = tuple(None if column is None else column[first : first + step] for column in part)
                 buckets.append(piece, *form, thread)
                 for column in piece if listed.spent else ():
                     if column is not None:
@@ -383,12 +385,17 @@ def _isolated(block, empty, threads, comm):
     """Return the number of rows here without an arc in either direction, of ``empty`` ones; collective."""
     if not block.directed:
         return int(np.count_nonzero(empty))
+
+    def mark(targets: np.ndarray) -> None:
+        with machine_code(block.targets.size > MANY):
+            clear(targets, block.first, empty)
+
     if comm.size == 1:
-        shares(lambda part: clear(block.targets[part], 0, empty), block.targets.size, threads)
+        shares(lambda part: mark(block.targets[part]), block.targets.size, threads)
         return int(np.count_nonzero(empty))
     cuts = np.append(comm.allgather(np.array([block.first], np.int64))[:, 0], block.n)
     for step in range(comm.largest(-(-block.targets.size // CHUNK))):
         targets = block.targets[step * CHUNK : (step + 1) * CHUNK]
         for (piece,) in _send((targets,), cuts, comm):
-            clear(piece, block.first, empty)
+            mark(piece)
     return int(np.count_nonzero(empty))

@@ -9,6 +9,8 @@ from dgraph.graph.rows import places
 
 PIECE = 1 << 16
 """Targets that NumPy takes at a time."""
+MANY = 1 << 24
+"""Arcs of a graph beyond which :func:`clear` and :func:`count_loops` are compiled, also for the pieces of threads."""
 
 
 def _clear_few(targets, first, empty):
@@ -16,7 +18,7 @@ def _clear_few(targets, first, empty):
         empty[targets[begin : begin + PIECE] - targets.dtype.type(first)] = False
 
 
-@njit(cache=True, nogil=True, few=_clear_few, most=1 << 24)
+@njit(cache=True, nogil=True, few=_clear_few, most=MANY)
 def clear(targets, first, empty):
     """Set ``empty`` to False for the rows of ``targets``."""
     for i in range(targets.size):
@@ -27,41 +29,10 @@ def clear(targets, first, empty):
 
 def by_row(src: np.ndarray, cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return how many arcs go to each rank, and the arcs' positions grouped by that rank."""
-    counts, owner = np.zeros(cuts.size - 1, np.int64), np.empty(src.size, np.int32)
-    _owners(src, cuts, owner, counts)
-    order = np.empty(src.size, np.int64)
-    _grouped(owner, np.cumsum(counts) - counts, order)
+    owner = np.searchsorted(cuts[1:-1], src, side="right")
+    counts, order = np.bincount(owner, minlength=cuts.size - 1), np.empty(src.size, np.int64)
+    order[places(owner, np.cumsum(counts) - counts)] = np.arange(src.size)
     return counts, order
-
-
-def _owners_few(src, cuts, owner, counts):
-    owner[:] = np.searchsorted(cuts[1 : counts.size], src, side="right")
-    counts += np.bincount(owner, minlength=counts.size)
-
-
-@njit(cache=True, few=_owners_few)
-def _owners(src, cuts, owner, counts):
-    for i in range(src.size):
-        low, high = 0, counts.size - 1
-        while low < high:
-            middle = (low + high + 1) >> 1
-            if cuts[middle] <= np.int64(src[i]):
-                low = middle
-            else:
-                high = middle - 1
-        owner[i] = low
-        counts[low] += 1
-
-
-def _grouped_few(owner, cursor, order):
-    order[places(owner, cursor)] = np.arange(owner.size)
-
-
-@njit(cache=True, few=_grouped_few)
-def _grouped(owner, cursor, order):
-    for i in range(owner.size):
-        order[cursor[owner[i]]] = i
-        cursor[owner[i]] += 1
 
 
 def _count_few_loops(offsets, targets, first):
@@ -69,7 +40,7 @@ def _count_few_loops(offsets, targets, first):
     return int(np.count_nonzero(rows == targets[offsets[0] : offsets[-1]]))
 
 
-@njit(cache=True, nogil=True, few=_count_few_loops, most=1 << 24)
+@njit(cache=True, nogil=True, few=_count_few_loops, most=MANY)
 def count_loops(offsets, targets, first):
     """Return the number of self-loop entries in sorted rows."""
     loops = 0

@@ -17,11 +17,12 @@ from dgraph.errors import DataError
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
 from dgraph.graph.build.array_input import check_range, check_weights
 from dgraph.graph.build.clean import assemble, note_found, tally
-from dgraph.graph.build.clean_kernels import count_loops
+from dgraph.graph.build.clean_kernels import MANY, count_loops
 from dgraph.graph.build.fingerprint import hashed
 from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.ids import ConsecutiveIds
 from dgraph.graph.rows import merge_parallel, row_shares, sort_rows
+from partitioning.arrays.lazy_numba import machine_code
 
 if TYPE_CHECKING:
     from dgraph.graph.load_options import LoadOptions
@@ -87,7 +88,8 @@ def build_from_rows(raw: RawRows, comm: Comm, options: LoadOptions) -> EdgeBlock
 
     def check(part: slice) -> None:
         here = offsets[part.start : part.stop + 1]
-        loops_of.append(count_loops(here, targets, raw.first + part.start))
+        with machine_code(targets.size > MANY):
+            loops_of.append(count_loops(here, targets, raw.first + part.start))
         distinct.append(_distinct(here, targets))
 
     row_shares(check, offsets, threads)

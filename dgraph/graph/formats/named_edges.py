@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from dgraph.graph.formats.edge_form import EdgeForm
     from dgraph.graph.load_options import LoadOptions
 
-SHARE = 4
+SHARE = 8
 """Pieces of text that are read of a chunk: the places of names take more memory than their lines."""
 OR_HEADER = "; or, if it names columns or counts, say --header (header=True)"
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from threading import Lock, local
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dgraph._support.compiled import njit
 from dgraph._support.threads import in_order
 from dgraph.comm.base import Comm
 from dgraph.comm.rank_threads import rank_threads
@@ -23,7 +22,7 @@ from dgraph.graph.formats.column_names import are_names, edge_columns, named_col
 from dgraph.graph.formats.counted_header import set_direction
 from dgraph.graph.formats.plain_scan import NARROW_ID
 from dgraph.graph.formats.sniff import file_size
-from dgraph.graph.formats.table_names import TableNames, is_text
+from dgraph.graph.formats.table_names import TableNames, is_text, names_pool
 from dgraph.graph.kept_rules import kept_rules
 from dgraph.graph.reading import Reading
 
@@ -36,6 +35,10 @@ NAMED_ROWS = 1 << 14
 """Rows read at a time where a column holds text, which takes more memory."""
 BUFFER = 1 << 20
 """Bytes of a column that are read from a Parquet file at a time."""
+NAMED_BUFFER = 1 << 17
+"""As :data:`BUFFER`, of a column of names."""
+UNUSED = 1 << 16
+"""Names of which the decoded texts are freed before their memory goes back to the system."""
 
 
 def read_parquet(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
@@ -62,7 +65,7 @@ def table_weights(path: str, parquet: bool, columns: str | None) -> np.dtype | N
         parquet: it is a Parquet file.
         columns: as ``LoadOptions.columns``.
     """
-    with _read_errors(path), (_parquet if parquet else _arrow)(path, 1) as (schema, _, _):
+    with _read_errors(path), (_parquet if parquet else _arrow)(path) as (schema, _, _):
         chosen = chosen_columns(path, schema.names, columns)
         if len(chosen) < 3:
             return None
@@ -80,7 +83,7 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
                 "lack a value, or fill them in"
             )
         file_size(path)
-        with _read_errors(path), opened(path, threads) as (schema, rows, groups):
+        with _read_errors(path), opened(path) as (schema, rows, groups):
             names, noted = schema.names, (schema.metadata or {}).get(b"dgraph.directed")
             chosen = chosen_columns(path, names, options.columns)
             chosen = chosen if options.weights is None else chosen[:2]
@@ -94,23 +97,24 @@ def _read(path: str, comm: Comm, options: LoadOptions, opened: Any) -> RawEdges:
             parts = [_Part(path, name, kind, lo, hi) for name, kind in zip([*chosen, *rules], kinds, strict=True)]
             ends = TableNames(hi - lo)
 
-            def store(group: Callable[[], Iterator[tuple[int, list]]]) -> int:
+            def store(task: tuple[_Part, Callable[[], Iterator[tuple[int, Any]]]]) -> float:
+                part, group = task
                 count = 0
-                for first, batch in group():
-                    for number, (part, values) in enumerate(zip(parts, batch, strict=True)):
-                        if part.kind == "name":
-                            ends.add(number, first - lo, part.filled(values, first))
-                        else:
-                            part.store(values, first)
-                    count += len(batch[0])
-                return count
+                for first, values in group():
+                    if part.kind == "name":
+                        ends.add(parts.index(part), first - lo, part.filled(values, first))
+                    else:
+                        part.store(values, first)
+                    count += len(values)
+                return count / len(parts)
 
-            row, stored = file_size(path) / max(rows, 1), 0
+            row, stored = file_size(path) / max(rows, 1), 0.0
             reading = Reading(round(row * (hi - lo)))
-            with _heap_memory() if text else nullcontext():
-                for count in in_order(store, groups([part.name for part in parts], lo, hi), threads):
-                    stored += count
-                    reading.reach(round(row * stored))
+            listed = zip(*(groups(part.name, lo, hi) for part in parts), strict=True)
+            tasks = (task for group in listed for task in zip(parts, group, strict=True))
+            for count in in_order(store, tasks, threads):
+                stored += count
+                reading.reach(round(row * stored))
         if not rows:
             raise DataError(f"{path}: no edge; is it the right table?")
     columns, kept = parts[: len(chosen)], parts[len(chosen) :]
@@ -223,7 +227,8 @@ class _Part:
                 self._array = Arena().empty(self.size, IDS[0])
         if self._array is None or self._array.dtype != IDS[0]:
             return False
-        return _narrow(values, self._array[first - self.lo : first - self.lo + values.size]) <= NARROW_ID
+        self._array[first - self.lo : first - self.lo + values.size] = values
+        return bool(values.max(initial=0) <= NARROW_ID)
 
     def _put(self, values: np.ndarray, first: int, kind: np.dtype) -> None:
         """Store values that the dtype ``kind`` holds."""
@@ -263,21 +268,6 @@ class _Part:
         return array
 
 
-def _narrow_few(values, ids):
-    ids[:] = values.astype(np.uint32)
-    return values.max(initial=0)
-
-
-@njit(cache=True, nogil=True, few=_narrow_few)
-def _narrow(values, ids):
-    """Store the low 32 bits of values; return the largest value."""
-    largest = np.uint64(0)
-    for i in range(values.size):
-        largest = max(largest, values[i])
-        ids[i] = values[i]
-    return largest
-
-
 class _PerThread:
     """Files that are open until the end of a block, one a thread: readers of pyarrow are for one thread at a time."""
 
@@ -291,21 +281,23 @@ class _PerThread:
 
 
 @contextmanager
-def _parquet(path: str, threads: int) -> Iterator[tuple]:
+def _parquet(path: str) -> Iterator[tuple]:
     from pyarrow import parquet
 
     with ExitStack() as files:
         file = _PerThread(lambda: parquet.ParquetFile(path, buffer_size=BUFFER, pre_buffer=False), files)
+        file_of_names = _PerThread(partial(_file_of_names, path), files)
         metadata, schema = file().metadata, file().schema_arrow
         sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
-        inside = threads > len(sizes)  # pyarrow's threads read the columns of one group
 
-        def batches(names: list[str], lo: int, hi: int, group: int, begin: int) -> Iterator[tuple[int, list]]:
-            end, text = begin + sizes[group], any(is_text(schema.field(name).type) for name in names)
-            rows = min(ROWS, NAMED_ROWS) if text else ROWS
-            for batch in file().iter_batches(rows, [group], columns=names, use_threads=inside):
-                yield _part(batch, begin, lo, hi, names)
+        def batches(name: str, lo: int, hi: int, group: int, begin: int) -> Iterator[tuple[int, Any]]:
+            end, text = begin + sizes[group], is_text(schema.field(name).type)
+            rows, own = (min(ROWS, NAMED_ROWS), file_of_names()) if text else (ROWS, file())
+            for batch in own.iter_batches(rows, [group], columns=[name], use_threads=False):
+                yield _part(batch.column(name), begin, lo, hi)
                 begin += len(batch)
+                if text and (begin - end) % UNUSED < len(batch):
+                    names_pool().release_unused()
             if begin != end:
                 raise DataError(
                     f"{path}: its metadata say {sum(sizes)} rows, but it has others; was it cut short? write it again"
@@ -315,48 +307,45 @@ def _parquet(path: str, threads: int) -> Iterator[tuple]:
 
 
 @contextmanager
-def _arrow(path: str, _threads: int) -> Iterator[tuple]:
+def _arrow(path: str) -> Iterator[tuple]:
     import pyarrow
 
     with ExitStack() as files, pyarrow.memory_map(path) as source:
         file = _PerThread(lambda: pyarrow.ipc.open_file(source), files)
         sizes = [len(file().get_batch(group)) for group in range(file().num_record_batches)]
 
-        def batches(names: list[str], lo: int, hi: int, group: int, begin: int) -> Iterator[tuple[int, list]]:
-            batch = file().get_batch(group).select(names)
-            batch.validate(full=True)  # pyarrow would read where a damaged file's lengths lead: out of bounds
-            yield _part(batch, begin, lo, hi, names)
+        def batches(name: str, lo: int, hi: int, group: int, begin: int) -> Iterator[tuple[int, Any]]:
+            values = file().get_batch(group).column(name)
+            values.validate(full=True)  # pyarrow would read where a damaged file's lengths lead: out of bounds
+            yield _part(values, begin, lo, hi)
 
         yield file().schema, sum(sizes), partial(_groups, sizes, batches)
 
 
-def _groups(sizes: list[int], batches: Callable, names: list[str], lo: int, hi: int) -> Iterator[Callable]:
-    """Yield, for each group of rows that has some of rows ``lo .. hi - 1``, a function that reads its batches."""
+def _groups(sizes: list[int], batches: Callable, name: str, lo: int, hi: int) -> Iterator[Callable]:
+    """Yield, for each group that has some of rows ``lo .. hi - 1``, a function that reads a column's batches."""
     first = 0
     for group, size in enumerate(sizes):
         begin, first = first, first + size
         if first > lo and begin < hi:
-            yield partial(batches, names, lo, hi, group, begin)
+            yield partial(batches, name, lo, hi, group, begin)
 
 
-def _part(batch: Any, begin: int, lo: int, hi: int, names: list[str]) -> tuple[int, list]:
-    """Cut a batch that begins at row ``begin`` to rows ``lo .. hi - 1``; return its first row and its columns."""
-    skip = min(max(lo - begin, 0), len(batch))
-    part = batch.slice(skip, max(min(hi - begin, len(batch)) - skip, 0))
-    return begin + skip, [part.column(name) for name in names]
+def _part(values: Any, begin: int, lo: int, hi: int) -> tuple[int, Any]:
+    """Cut values that begin at row ``begin`` to rows ``lo .. hi - 1``; return the first row and the values."""
+    skip = min(max(lo - begin, 0), len(values))
+    return begin + skip, values.slice(skip, max(min(hi - begin, len(values)) - skip, 0))
 
 
-@contextmanager
-def _heap_memory() -> Iterator[None]:
-    """Let pyarrow take memory of the C library: its own allocator keeps three times what names take at once."""
-    import pyarrow
+def _file_of_names(path: str) -> Any:
+    """Open a file whose columns are decoded into memory of :func:`names_pool`; a ``ParquetFile`` has no such option."""
+    from pyarrow import parquet
 
-    usual = pyarrow.default_memory_pool()
-    pyarrow.set_memory_pool(pyarrow.system_memory_pool())
-    try:
-        yield
-    finally:
-        pyarrow.set_memory_pool(usual)
+    options = {"buffer_size": NAMED_BUFFER, "pre_buffer": False}
+    file = parquet.ParquetFile(path, **options)
+    metadata, file.reader = file.metadata, type(file.reader)(memory_pool=names_pool())
+    file.reader.open(path, use_memory_map=False, metadata=metadata, **options)
+    return file
 
 
 @contextmanager

@@ -210,14 +210,6 @@ def _plain_lines(
     return edges, position, wide, level, more
 
 
-def _count_few_lines(text):
-    return int(np.count_nonzero(text == 10))
-
-
-@njit(cache=True, nogil=True, few=_count_few_lines, most=1 << 24)
-def count_lines(text):
+def count_lines(text: np.ndarray) -> int:
     """Return the number of line feeds."""
-    lines = 0
-    for i in range(text.size):
-        lines += text[i] == 10
-    return lines
+    return int(np.count_nonzero(text == 10))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 from xml.etree.ElementTree import ParseError, parse
 
 from dgraph._support.extras import extra
 from dgraph.errors import DataError
+from dgraph.graph.kept_rules import kept_rules
 
 READERS = {".gexf": "read_gexf", ".graphml": "read_graphml"}
 """Suffix → NetworkX's reader."""
@@ -39,3 +41,10 @@ def read_networkx_file(path: str) -> Any:
     if all(node.isascii() and node.isdigit() and len(node) < 19 and str(int(node)) == node for node in graph):
         graph = networkx.relabel_nodes(graph, {node: int(node) for node in graph})
     return graph
+
+
+def unread_note(graph: Any, options: Mapping[str, Any]) -> str:
+    """Return a note that names the attributes of edges that ``from_networkx`` does not read; "" if there are none."""
+    used = {options.get("weight", "weight"), *kept_rules(options.get("keep")), "id"}
+    unread = sorted({name for *_, attributes in graph.edges(data=True) for name in attributes} - used)
+    return f"attributes of edges not used: {', '.join(unread)}" if unread else ""

@@ -41,8 +41,7 @@ def _save_gapbs(file: SharedFile, block: EdgeBlock, record: np.dtype) -> None:
     for part in [block, *_reversed(block, file)]:
         before = comm.before(part.targets.size)
         offsets = (part.offsets + before).astype("<i8")
-        last = comm.rank == comm.size - 1
-        file.write(begin + 8 * part.first, [offsets if last else offsets[:-1]])
+        file.write(begin + 8 * part.first, [offsets if comm.rank == comm.size - 1 else offsets[:-1]])
         begin += 8 * (block.n + 1)
         file.write(begin + record.itemsize * before, _records(part, record, rank_threads(comm)))
         begin += record.itemsize * block.arcs

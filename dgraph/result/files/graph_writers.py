@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
@@ -45,6 +46,8 @@ ENDS_ONLY = (".csv", ".parquet", ".txt", ".el", ".wel")
 """Formats that list vertices only as ends of edges."""
 UNWEIGHTED = {".el": ".wel", ".sg": ".wsg"}
 """Formats without weights, and one that has them."""
+UNREAD = re.compile(rb"\xef\xbb\xbf|.*[\r\n]", re.DOTALL)
+"""Names that readers of lines refuse: with a byte order mark at the start, or a line break."""
 ONE_WAY = (".csv", ".el", ".txt", ".wel")
 """Formats without a direction flag that list an undirected edge once."""
 
@@ -75,8 +78,7 @@ def save_graph(path: str | os.PathLike, block: EdgeBlock, comm: Comm, to: str | 
     if block.attributes or (block.ids.names is not None and path.suffix.lower() in BY_ORIGINAL):
         columns = edge_columns(block, comm, None, as_bytes=True)
         absent = {name: np.nan for name, values in columns.items() if values.dtype.kind == "f"}
-        directed = {"dgraph.directed": str(int(block.directed))}
-        save(path, columns, comm, nullable=absent, metadata=directed)
+        save(path, columns, comm, nullable=absent, metadata={"dgraph.directed": str(int(block.directed))})
     else:
         with shared_file(path, comm) as file:
             writer(file, block)
@@ -127,10 +129,11 @@ def writer_for(path: Path, to: str | None) -> Writer:
 
 
 def _notes(path: Path, block: EdgeBlock, comm: Comm) -> list[str]:
-    suffix, notes = path.suffix.lower(), []
-    base = 1 if suffix in FROM_ONE else 0
+    suffix, notes, base = path.suffix.lower(), [], int(path.suffix.lower() in FROM_ONE)
     if block.ids.names is not None and suffix == ".csv":
         notes.append("vertices have names: read it with --ids string (ids='string')")
+        count = comm.total(sum(map(bool, map(UNREAD.match, block.ids.names.here.tolist()))))
+        notes += [f"{count} names with line breaks or a byte order mark are not read from .csv"] * bool(count)
     elif block.ids.names is not None and suffix not in BY_ORIGINAL:
         notes.append("vertices are numbered in the order of their names, and the names are not in it")
     elif suffix not in BY_ORIGINAL and not (isinstance(block.ids, ConsecutiveIds) and block.ids.base == base):
@@ -147,6 +150,5 @@ def _notes(path: Path, block: EdgeBlock, comm: Comm) -> list[str]:
 
 def _isolated_end(block: EdgeBlock, comm: Comm) -> int:
     """Return the number of vertices after the last that has an edge; collective."""
-    rows = np.flatnonzero(np.diff(block.offsets))
-    last = max(int(rows[-1]) + block.first if rows.size else -1, int(block.targets.max(initial=0)) if rows.size else -1)
-    return block.n - 1 - comm.largest(last)
+    last = int(np.searchsorted(block.offsets, block.offsets[-1])) - 1 + block.first  # row of the last arc
+    return block.n - 1 - comm.largest(max(last, int(block.targets.max())) if block.targets.size else -1)

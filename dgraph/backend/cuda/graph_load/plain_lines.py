@@ -161,8 +161,11 @@ class _Parser:
         quoted = self.layout.quoted and b'"' in joined
         if not self.columns[0] or quoted or rest is None or rest.src.dtype != np.uint32:
             raise _NotPlain
-        if not self.integral and rest.weights is not None and rest.weights.dtype == np.int64:
-            raise _NotPlain  # integers of more than 53 bits beside fractions: the host reports that it rounds them
+        if not self.integral and rest.weights is not None and rest.weights.dtype.kind == "i":
+            if rest.weights.dtype == np.int64:
+                raise _NotPlain  # integers of more than 53 bits beside fractions: the host reports that it rounds them
+            if b"-0" in joined and not rest.weights.all():
+                raise _NotPlain  # it may be -0, which is -0.0 beside fractions
         if rest.hidden.count:
             rest.hidden.line = self.begin.number + self.odd[rest.hidden.line - 1][0]
         if self.weighted:
