@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 
 from dgraph.errors import DataError, UsageError
 from dgraph.graph.block import LoadFacts
-from dgraph.graph.formats.column_names import SAY, are_names, edge_columns, named_columns, unused_columns, weight_column
+from dgraph.graph.formats.column_names import (
+    SAY,
+    are_names,
+    edge_columns,
+    edge_ends,
+    named_columns,
+    unused_columns,
+    weight_column,
+)
 from dgraph.graph.formats.first_line import begins_number, check_names, header_note, is_number, most_columns, names_ends
 from dgraph.graph.formats.quoted import split_fields
 from dgraph.graph.formats.scan import ANY, NUMBER, REST, SOURCE, TARGET
@@ -96,6 +104,20 @@ def list_columns(path: str, head: FileHead, separator: str, options: LoadOptions
     if chosen and (len(chosen) == 2 or usual > len(names)):
         return ListColumns(places, 0, usual, names)
     return ListColumns(places, max(len(names), max(places) + 1) if max(places) >= usual else usual, usual, names)
+
+
+def ends_are_words(head: FileHead, columns: ListColumns, separator: str, options: LoadOptions) -> bool:
+    """Return True if the header or ``columns`` names the ends of edges, and they are words in all of the first lines.
+
+    Without such names any table of words would be read as edges, so it takes ``ids="string"``.
+    """
+    titles, ends = [name.strip().lower() for name in columns.names], columns.places[:2]
+    chosen = options.columns is not None and are_names(options.columns)
+    if not titles or not (chosen or names_ends(titles, ends) or edge_ends(titles) == list(ends)):
+        return False
+    lines = [split_fields(line, separator) for line in head.following]
+    words = [fields[place].strip() for fields in lines for place in ends if place < len(fields)]
+    return any(words) and not any(map(begins_number, words))
 
 
 def _chosen(path: str, head: FileHead, separator: str, options: LoadOptions) -> tuple[int, ...]:
