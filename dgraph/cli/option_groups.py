@@ -84,8 +84,8 @@ def add_load_options(graph: Any, styles: bool = False) -> None:
     graph.add_argument(
         "--ids",
         choices=IDS,
-        help="vertex ids in an edge list: integer, or string: names of vertices (default: auto, names where a "
-        "header or --columns names the ends and the first lines have words there)",
+        help="vertex ids in an edge list: integer, or string: names of vertices (default: auto, "
+        "names where a header or --columns names the ends and the first lines have words there)",
     )
     graph.add_argument(
         "--order", choices=ORDERS, help="internal vertex order: original (by id, default), or degree (largest first)"

@@ -11,7 +11,8 @@ from dgraph._support.arguments import flag, vertex
 from dgraph.comm import collective
 from dgraph.graph.bases.graph_subgraphs import GraphSubgraphs
 from dgraph.graph.bases.graph_values import solved
-from dgraph.graph.kept_columns import gids_if_there, gids_of, vertex_array
+from dgraph.graph.bases.shared_attribute import SharedAttribute
+from dgraph.graph.kept_columns import gids_of, vertex_array
 from dgraph.graph.pair_search import PairSearch
 
 
@@ -20,6 +21,7 @@ class GraphPaths(GraphSubgraphs):
 
     built_on: Any
     partition: Any
+    _pair_search = SharedAttribute()
 
     @collective
     def shortest_path(self, source: int | str, target: int | str, weighted: bool = False) -> list:
@@ -95,20 +97,15 @@ class GraphPaths(GraphSubgraphs):
 
     def _pair(self, first: int | str, last: int | str) -> tuple[PairSearch, list[int]]:
         """Return the search of this rank's rows, kept since an earlier call, and the gids of two vertices."""
-        block = self.block
-        if type(first) is not type(last) or (gids := self._gids("source", first, last)).min() < 0:
-            gids = np.array([self._gids(what, v, checked=True)[0] for what, v in (("source", first), ("target", last))])
-        kept = self._shared.get("_pair_search")
+        block, kept = self.block, self._pair_search
+        ends = [gids_of(what, vertex_array(what, [v]), block, self.comm)[0] for what, v in
+                (("source", first), ("target", last))]  # fmt: skip
         if kept is None or kept.rows[0] is not block.offsets:
             rows = block.offsets, block.targets
             incoming = self.partition().local.incoming if block.directed else None
             kept = PairSearch(*rows, *(rows if incoming is None else (incoming.offsets, incoming.neighbours)))
-            self._shared["_pair_search"] = kept
-        return kept, gids.tolist()
-
-    def _gids(self, what: str, *vertices: int | str, checked: bool = False) -> np.ndarray:
-        listed = vertex_array(what, list(vertices))
-        return (gids_of if checked else gids_if_there)(what, listed, self.block, self.comm)
+            self._pair_search = kept
+        return kept, ends
 
     def _called(self, numbers: np.ndarray) -> np.ndarray:
         """Return vertices as users call them, by original id or name; collective."""

@@ -37,11 +37,6 @@ BY_NAME = ByName()
 """In place of a weight column that the user names: the column named weight, if there is one."""
 
 
-def edge_ends(names: Sequence[str]) -> list[int]:
-    """Return the positions of columns in small letters that are named like sources, then of those like targets."""
-    return [place for role in (SOURCES, TARGETS) for place, name in enumerate(names) if name in role]
-
-
 def edge_columns(names: Sequence[str], what: str) -> list[int]:
     """Return the positions of source, target and, if there is a column of that name, weight.
 

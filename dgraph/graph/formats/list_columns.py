@@ -11,15 +11,7 @@ from typing import TYPE_CHECKING
 
 from dgraph.errors import DataError, UsageError
 from dgraph.graph.block import LoadFacts
-from dgraph.graph.formats.column_names import (
-    SAY,
-    are_names,
-    edge_columns,
-    edge_ends,
-    named_columns,
-    unused_columns,
-    weight_column,
-)
+from dgraph.graph.formats.column_names import SAY, are_names, edge_columns, named_columns, unused_columns, weight_column
 from dgraph.graph.formats.first_line import begins_number, check_names, header_note, is_number, most_columns, names_ends
 from dgraph.graph.formats.quoted import split_fields
 from dgraph.graph.formats.scan import ANY, NUMBER, REST, SOURCE, TARGET
@@ -111,11 +103,11 @@ def ends_are_words(head: FileHead, columns: ListColumns, separator: str, options
 
     Without such names any table of words would be read as edges, so it takes ``ids="string"``.
     """
-    titles, ends = [name.strip().lower() for name in columns.names], columns.places[:2]
+    ends = columns.places[:2]
     chosen = options.columns is not None and are_names(options.columns)
-    if not titles or not (chosen or names_ends(titles, ends) or edge_ends(titles) == list(ends)):
+    if not (columns.names and (chosen or names_ends(columns.names, ends))):
         return False
-    lines = [split_fields(line, separator) for line in head.following]
+    lines = (split_fields(line, separator) for line in head.following)
     words = [fields[place].strip() for fields in lines for place in ends if place < len(fields)]
     return any(words) and not any(map(begins_number, words))
 
