@@ -78,6 +78,7 @@ __all__ = [
     "clustering",
     "color",
     "communicator",
+    "communities",
     "community_table",
     "conductance",
     "connect",
@@ -509,6 +510,7 @@ def triangles(
 average_neighbor_degree = neighbor_degree
 betweenness_centrality = bc
 closeness_centrality = closeness
+communities = leiden
 connected_components = cc
 core_number = kcore
 edge_betweenness_centrality = edge_bc

@@ -121,7 +121,7 @@ OTHER_METHODS = {
         "labels are propagated by cdlp, with weights if weighted is true",
     ),
     **dict.fromkeys(
-        ("asyn_fluidc", "communities", "community", "infomap", "kmeans", "markov_clustering", "mcl", "spectral",
+        ("asyn_fluidc", "community", "infomap", "kmeans", "markov_clustering", "mcl", "spectral",
          "spectral_clustering", "spectral_modularity_maximization", "stochastic_block_model", "sbm"),
         _BY_OTHERS,
     ),

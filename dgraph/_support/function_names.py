@@ -39,6 +39,7 @@ ALIASES = {
     "average_neighbor_degree": "neighbor_degree",
     "betweenness_centrality": "bc",
     "closeness_centrality": "closeness",
+    "communities": "leiden",
     "connected_components": "cc",
     "core_number": "kcore",
     "edge_betweenness_centrality": "edge_bc",

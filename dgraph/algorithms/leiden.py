@@ -15,7 +15,7 @@ from dgraph.algorithms.communities.algorithm_base import COLUMNS, ByMoves, param
     *parameters(2),
     Parameter("theta", float, 0.01, "randomness of the refinement, in units of weight; 0: the highest gain", least=0),
     columns=COLUMNS,
-    aliases=("leiden_communities",),
+    aliases=("communities", "leiden_communities"),
 )
 class Leiden(ByMoves):
     """Communities of high modularity by the Leiden method; each is connected.

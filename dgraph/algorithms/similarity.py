@@ -20,10 +20,11 @@ from dgraph.result.edge_values import EdgeValues
     "similarity",
     Parameter("measure", str, "jaccard", "what is computed of common neighbours and degrees", choices=MEASURES),
     Parameter(
-        "first", "vertices", None, "first vertex of each pair (default: pairs with a common neighbour)", weights=False
+        "first", "vertices", None, "first vertex of each pair, or vertices to find similar ones of (default: all)",
+        weights=False,
     ),
     Parameter("second", "vertices", None, "second vertex of each pair, as many as first has", weights=False),
-    Parameter("k", int, 10, "without pairs: most similar vertices of each vertex", least=1),
+    Parameter("k", int, 10, "without second: most similar vertices of each vertex", least=1),
     columns={
         "similarity": ResultColumn("largest similarity of a pair that begins here; null: none", "number", True),
         "target": ResultColumn("second vertex of that pair; null: none", "vertex", nullable=True),
@@ -49,10 +50,10 @@ class Similarity(Algorithm):
     def check(self):
         """Refuse pairs of which a vertex is missing."""
         sizes = [None if ends is None else len(ends) for ends in (self.first, self.second)]
-        if sizes[0] != sizes[1]:
+        if self.second is not None and sizes[0] != sizes[1]:
             raise UsageError(
                 f"similarity: first has {sizes[0]} vertices and second {sizes[1]}; give both, one of each for a pair, "
-                "or neither, for the k most similar vertices of every vertex"
+                "or first alone, for the k most similar vertices of each, or neither, for those of every vertex"
             )
 
     def run(self, ctx: Context) -> Answer:
@@ -63,13 +64,14 @@ class Similarity(Algorithm):
             if self.first is None:
                 one, two, values = solver.most_similar(self.k)
             else:
-                pairs = len(self.first)
-                mine = slice(*(pairs * rank // ctx.comm.size for rank in (ctx.comm.rank, ctx.comm.rank + 1)))
-                one, two = (
-                    numbers_of(name, ends, rows.ids)[mine]
-                    for name, ends in (("first", self.first), ("second", self.second))
-                )
-                values = solver.of_pairs(one, two)
+                first = list(dict.fromkeys(self.first)) if self.second is None else self.first
+                mine = slice(*(len(first) * rank // ctx.comm.size for rank in (ctx.comm.rank, ctx.comm.rank + 1)))
+                one = numbers_of("first", first, rows.ids)[mine]
+                if self.second is None:
+                    one, two, values = solver.most_similar_to(one, self.k)
+                else:
+                    two = numbers_of("second", self.second, rows.ids)[mine]
+                    values = solver.of_pairs(one, two)
         similarity, target = _best(ctx, rows, one, two, values)
         edges = EdgeValues(
             rows.ids[one], rows.ids[two], values, self.name, ctx.comm, ctx.names, ctx.backend.host_threads

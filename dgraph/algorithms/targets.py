@@ -14,7 +14,7 @@ from dgraph.algorithms.base import check_vertex
 from dgraph.algorithms.parameter import Parameter
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.return_state import State
-from dgraph.graph.pair_search import path_between
+from dgraph.graph.pair_search import PairSearch
 
 TARGET = Parameter(
     "target",
@@ -53,7 +53,7 @@ def hops_between(ctx: Context, source: int, target: int, limit: int) -> int | No
     back = local.incoming if local.directed else ahead
     rows = ahead.offsets, ahead.neighbours, back.offsets, back.neighbours
     ends = [row for row in (local.lid(source), local.lid(target)) if row is not None]
-    hops = len(path_between(*rows, *ends)) - 1
+    hops = PairSearch(*rows).hops(*ends)
     return hops if 0 <= hops <= limit else None
 
 

@@ -82,7 +82,10 @@ def add_load_options(graph: Any, styles: bool = False) -> None:
     )
     graph.add_argument("--sparse-ids", **flag(), help="vertices are the ids that occur, not 0 .. n-1")
     graph.add_argument(
-        "--ids", choices=IDS, help="vertex ids in an edge list: integer (default), or string: names of vertices"
+        "--ids",
+        choices=IDS,
+        help="vertex ids in an edge list: integer, or string: names of vertices (default: auto, "
+        "names where a header or --columns names the ends and the first lines have words there)",
     )
     graph.add_argument(
         "--order", choices=ORDERS, help="internal vertex order: original (by id, default), or degree (largest first)"

@@ -152,7 +152,7 @@ def has_names(graph: str | None, ids: str | None) -> bool | None:
         graph: file or generator; None: a generated graph.
         ids: option ``--ids``.
     """
-    from dgraph.graph.formats import FORMATS, TABLES, suffix_of
+    from dgraph.graph.formats import FORMATS, NAMING, TABLES, suffix_of
     from dgraph.graph.generate import is_generator
 
     if ids == "string":
@@ -160,7 +160,7 @@ def has_names(graph: str | None, ids: str | None) -> bool | None:
     if graph is None or is_generator(graph):
         return False
     reader = FORMATS.get(suffix_of(graph))
-    return None if reader is None or reader in TABLES else False
+    return None if reader is None or reader in (TABLES if ids == "integer" else NAMING) else False
 
 
 def name_of(path: Path, source: int | str | None, several: bool) -> Path:

@@ -15,7 +15,7 @@ class FileFormat:
 
     Attributes:
         reader: ``module:function`` in ``formats/``.
-        names: when it reads names of vertices: "never", if "asked" for by ``ids="string"``, or if the "file" has them.
+        names: when it reads names of vertices: "never", if "asked" for by ``ids``, or if the "file" has them.
         alone: True if a graph is one file, so that ``format=`` can name its format.
     """
 

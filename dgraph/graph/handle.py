@@ -150,6 +150,7 @@ class Graph(Constructors, GraphForms, GraphPaths):
     def _release(self) -> None:
         """Drop the rows of this handle."""
         self._shared.pop("_rows", None)
+        self._shared.pop("_pair_search", None)
         self._shared.pop("_undirected_from", None)
 
     def __enter__(self) -> Graph:

@@ -13,7 +13,7 @@ from dgraph.errors import UsageError, shown, unknown
 from dgraph.graph.file_formats import FILE_FORMATS
 from dgraph.graph.kept_rules import keep_text, kept_rules
 
-IDS = ("integer", "string")
+IDS = ("auto", "integer", "string")
 ORDERS = ("original", "degree")
 MERGES = ("min", "max", "sum", "first", "count")
 FLAGS = ("keep_loops", "keep_parallel", "sparse_ids", "lenient", "verify")
@@ -40,7 +40,8 @@ class LoadOptions:
         sparse_ids: the vertices are the ids that occur, also in a format that counts ids from 0 or 1 to n.
         seed: seed of generated weights.
         ids: "integer", or "string": the ends of an edge list or table are words (``names.py``). Tables whose columns
-            hold text need no option.
+            hold text need no option. "auto": integers, or words where a header or ``columns`` names the ends of an edge
+            list and no end in its first lines begins like a number.
         order: internal numbering of vertices: "original", by id, or "degree", the largest degree first. Results keep
             original ids.
         lenient: skip and count lines of text that violate their format; a file with mostly such lines is refused.
@@ -73,7 +74,7 @@ class LoadOptions:
     keep: str | None = None
     sparse_ids: bool = False
     seed: int = 1
-    ids: str = "integer"
+    ids: str = "auto"
     order: str = "original"
     lenient: bool = False
     separator: str | None = None

@@ -1,8 +1,9 @@
-"""Path of fewest arcs between two vertices, by one thread that searches from both ends [Pohl 1971].
+"""Paths of fewest arcs between two vertices, by one thread that searches from both ends [Pohl 1971].
 
 Each step expands a whole level of the end whose next level has fewer arcs, until a level meets the other end's last
 one: then all shortest paths pass the vertices where they meet. The path is that of a search from the source in which a
-vertex keeps its smallest predecessor, so it does not depend on where the ends met.
+vertex keeps its smallest predecessor, so it does not depend on where the ends met. Their distance is known at the first
+such vertex. A search clears what it wrote, so the next one on the same :class:`PairSearch` costs what it reads alone.
 """
 
 from __future__ import annotations
@@ -12,89 +13,137 @@ import numpy as np
 from dgraph._support.compiled import njit
 
 
-def path_between(
-    offsets: np.ndarray, targets: np.ndarray, in_offsets: np.ndarray, in_sources: np.ndarray, source: int, target: int
-) -> np.ndarray:
-    """Return the path of fewest arcs with the smallest predecessors, from its end on.
+class PairSearch:
+    """Searches between pairs of vertices of one graph; arrays of 16 bytes a vertex stay between them.
 
     Args:
         offsets: int64 (n + 1,), rows of out-neighbours.
         targets: uint32 (arcs,), out-neighbours, row after row.
         in_offsets: int64 (n + 1,), rows of in-neighbours; of an undirected graph ``offsets``.
         in_sources: uint32 (arcs,), in-neighbours; of an undirected graph ``targets``.
-        source: row of the first vertex.
-        target: row of the last vertex.
-
-    Returns:
-        Rows of its vertices, int64, both ends included; of shape (0,) if ``target`` is not reached.
     """
-    if source == target:
-        return np.array([source])
-    levels, parents = np.zeros(len(offsets) - 1, np.int32), np.empty(len(offsets) - 1, np.int64)
-    length = _meet(offsets, targets, in_offsets, in_sources, source, target, levels, parents)
-    path = np.empty(length, np.int64)
-    _follow(parents, source, target, path)
-    return path
+
+    def __init__(self, offsets: np.ndarray, targets: np.ndarray, in_offsets: np.ndarray, in_sources: np.ndarray):
+        n = len(offsets) - 1
+        self.rows = offsets, targets, in_offsets, in_sources
+        self._levels, self._queue = np.zeros(n, np.int32), np.empty(n, np.uint32)
+        self._parents = np.empty(0, np.int64)
+
+    def path(self, source: int, target: int) -> np.ndarray:
+        """Return the rows on the path with the smallest predecessors, int64, both ends included; (0,) without a path.
+
+        Args:
+            source: row of the first vertex.
+            target: row of the last vertex.
+        """
+        if source == target:
+            return np.array([source])
+        if not self._parents.size:
+            self._parents = np.empty(len(self._levels), np.int64)
+        path = np.empty(self._search(source, target, self._parents) + 1, np.int64)
+        _follow(self._parents, target, path)
+        return path
+
+    def hops(self, source: int, target: int) -> int:
+        """Return the fewest arcs from ``source`` to ``target``, -1 without a path.
+
+        Args:
+            source: row of the first vertex.
+            target: row of the last vertex.
+        """
+        return 0 if source == target else self._search(source, target, np.empty(0, np.int64))
+
+    def _search(self, source: int, target: int, parents: np.ndarray) -> int:
+        return _search(*self.rows, source, target, self._levels, self._queue, parents)
 
 
 @njit(cache=True, nogil=True)
-def _meet(offsets, targets, in_offsets, in_sources, source, target, levels, parents):
-    """Fill ``parents`` along the shortest paths; return the number of vertices of one, 0 if there is none.
+def _search(offsets, targets, in_offsets, in_sources, source, target, levels, queue, parents):
+    """Fill ``parents`` along the shortest paths; return the arcs of one, -1 if there is none.
 
     Args:
-        offsets: of out-neighbours, as all arrays those of :func:`path_between`.
+        offsets: of out-neighbours, as all arrays those of :class:`PairSearch`.
         targets: out-neighbours.
         in_offsets: of in-neighbours.
         in_sources: in-neighbours.
         source: first vertex.
         target: last vertex.
-        levels: int32 (n,), zeros: then k + 1 on level k from the source, -(k + 1) on level k from the target.
-        parents: int64 (n,): smallest predecessor; n on levels from the target until a shortest path leads there.
+        levels: int32 (n,), zeros, before and after; during the search k + 1 on level k from the source, -(k + 1) on
+            level k from the target.
+        queue: uint32 (n,): vertices reached from the source from its begin on, from the target from its end on.
+        parents: int64 (n,): smallest predecessor; n on levels from the target until a shortest path leads there. Of
+            shape (0,) the distance alone is computed.
     """
     n = len(levels)
-    ahead, behind = [np.int64(source)], [np.int64(target)]
+    ahead, front, behind, back = 0, 1, n, n - 1
+    queue[0], queue[n - 1] = source, target
     arcs_ahead, arcs_behind = offsets[source + 1] - offsets[source], in_offsets[target + 1] - in_offsets[target]
-    levels[source], levels[target], parents[source], parents[target] = 1, -1, -1, n
+    levels[source], levels[target] = 1, -1
+    paths = len(parents) > 0
+    if paths:
+        parents[source], parents[target] = -1, n
     depth, height = 1, 1
+    met = False
     meeting = [np.int64(0)]
     meeting.clear()
-    while len(meeting) == 0 and len(ahead) > 0 and len(behind) > 0:
-        following = [np.int64(0)]
-        following.clear()
+    while not met and ahead < front and back < behind:
         arcs = 0
         if arcs_ahead <= arcs_behind:
-            for u in ahead:
+            last = front
+            for place in range(ahead, last):
+                u = np.int64(queue[place])
                 for arc in range(offsets[u], offsets[u + 1]):
                     v = np.int64(targets[arc])
-                    if levels[v] == 0:
-                        levels[v], parents[v] = depth + 1, u
-                        following.append(v)
-                        arcs += offsets[v + 1] - offsets[v]
-                    elif levels[v] == depth + 1:
-                        parents[v] = min(parents[v], u)
-                    elif levels[v] < 0:
+                    if levels[v] < 0:
+                        met = True
+                        if not paths:
+                            break
                         if parents[v] == n:
                             meeting.append(v)
                         parents[v] = min(parents[v], u)
-            ahead, arcs_ahead = following, arcs
+                    elif met:
+                        continue  # vertices that are first reached now are on no shortest path
+                    elif levels[v] == 0:
+                        levels[v], queue[front] = depth + 1, v
+                        front += 1
+                        arcs += offsets[v + 1] - offsets[v]
+                        if paths:
+                            parents[v] = u
+                    elif paths and levels[v] == depth + 1:
+                        parents[v] = min(parents[v], u)
+                if met and not paths:
+                    break
+            ahead, arcs_ahead = last, arcs
             depth += 1
         else:
-            for v in behind:
+            last = back
+            for place in range(behind - 1, last - 1, -1):
+                v = np.int64(queue[place])
                 for arc in range(in_offsets[v], in_offsets[v + 1]):
                     u = np.int64(in_sources[arc])
-                    if levels[u] == 0:
-                        levels[u], parents[u] = -(height + 1), n
-                        following.append(u)
-                        arcs += in_offsets[u + 1] - in_offsets[u]
-                    elif levels[u] == depth:
+                    if levels[u] == depth:
+                        met = True
+                        if not paths:
+                            break
                         levels[u] = -(height + 1)
                         meeting.append(u)
-            behind, arcs_behind = following, arcs
+                    elif levels[u] == 0 and not met:
+                        back -= 1
+                        levels[u], queue[back] = -(height + 1), u
+                        arcs += in_offsets[u + 1] - in_offsets[u]
+                        if paths:
+                            parents[u] = n
+                if met and not paths:
+                    break
+            behind, arcs_behind = last, arcs
             height += 1
-    if len(meeting) == 0:
-        return 0
-    _lead_on(offsets, targets, levels, parents, meeting)
-    return depth + height - 1
+    if len(meeting) > 0:
+        _lead_on(offsets, targets, levels, parents, meeting)
+    for place in range(front):
+        levels[queue[place]] = 0
+    for place in range(back, n):
+        levels[queue[place]] = 0
+    return depth + height - 2 if met else -1
 
 
 @njit(cache=True, nogil=True)
@@ -115,8 +164,8 @@ def _lead_on(offsets, targets, levels, parents, meeting):
 
 
 @njit(cache=True, nogil=True)
-def _follow(parents, source, target, path):
-    """Fill ``path`` with the vertices from ``source`` to ``target``."""
+def _follow(parents, target, path):
+    """Fill ``path`` from its end, ``target``, on."""
     v = target
     for place in range(len(path) - 1, -1, -1):
         path[place] = v

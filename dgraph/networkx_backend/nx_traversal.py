@@ -91,8 +91,10 @@ def descendants_at_distance(G: ConvertedGraph, source, distance) -> set:
 
 def _merged_by_key(args) -> str | None:
     """Return the reason to decline a weighted search without directions: NetworkX merges arcs by their keys."""
-    merged = args["undirected"] and args["G"].is_directed() and args["G"].is_multigraph()
-    return "undirected= with distance= of a directed multigraph" if merged and args["distance"] is not None else None
+    graph = args["G"]
+    keyless = graph.is_multigraph() and getattr(graph, "source", graph) is None
+    merged = args["undirected"] and graph.is_directed() and args["distance"] is not None
+    return "undirected= with distance= of a directed multigraph converted without keys" if keyless and merged else None
 
 
 @answers(declines=_merged_by_key)

@@ -56,8 +56,10 @@ def similarity(distributed: DistributedColumns, columns: Columns, parameters: Pa
         equal.test(answer != most, {"v": gids}, {"x": answer, "y": most})
         distributed.judge(equal)
     checked = [f"{distributed.comm.total(len(pairs[0]))} pairs were computed again"]
-    if parameters.get("first") is None:
-        again.complete(*pairs, k)
+    if parameters.get("second") is None:
+        first = parameters.get("first")
+        chosen = None if first is None else distributed.block.ids.to_gid(np.unique(first), distributed.comm)
+        again.complete(*pairs, k, chosen)
         checked.append(f"of up to {SOME} vertices no vertex at two hops is more similar")
     return checked
 
@@ -108,12 +110,17 @@ class _Similarities:
             return one.astype(float) * two
         return total / np.where(total == 0, 1, scale)
 
-    def complete(self, pair_rows: np.ndarray, pair_values: np.ndarray, k: int) -> None:
-        """Check that no vertex at two hops of some vertices is more similar than their ``k`` pairs; collective."""
+    def complete(self, pair_rows: np.ndarray, pair_values: np.ndarray, k: int, chosen: np.ndarray | None) -> None:
+        """Check that no vertex at two hops of some vertices is more similar than their ``k`` pairs; collective.
+
+        ``chosen``: gids of the vertices that have pairs, equal on every rank; None: all have.
+        """
         n, first, comm = self.distributed.block.n, self.distributed.block.first, self.comm
         degrees = np.concatenate(comm.allgatherv(self.degrees))
         best = Rule("no vertex at two hops is more similar", "vertex {v} has {x} pairs, not its most similar ones")
-        for v in np.unique(np.linspace(0, n - 1, min(n, SOME)).astype(np.int64)) if n else ():
+        count = n if chosen is None else chosen.size
+        some = np.unique(np.linspace(0, count - 1, min(count, SOME)).astype(np.int64)) if count else ()
+        for v in some if chosen is None else chosen[list(some)]:
             mine = self.targets[self.sources == v - first]
             rows = np.concatenate(comm.allgatherv(mine)) - first
             rows = rows[(rows >= 0) & (rows < len(self.degrees))]

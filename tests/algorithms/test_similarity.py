@@ -142,6 +142,25 @@ def test_pairs_are_those_of_a_product_of_matrices(pairs):
         np.testing.assert_allclose(listed["similarity"], wanted, rtol=1e-15)
 
 
+@pytest.mark.parametrize("measure", MEASURES)
+def test_some_vertices_have_the_lists_that_all_have(measure):
+    graph = dgraph.Graph.load("rmat:8,symmetric", weights="unit")
+    chosen = [7, 0, 255, 33, 7]
+    everything = dgraph.similarity(graph, measure=measure, k=5).edges.gather()
+    result = dgraph.similarity(graph, measure=measure, k=5, first=chosen, validate=True)
+    pairs, rows = result.edges.gather(), result.gather()
+    if pairs is not None:
+        lists = {v: [] for v in range(graph.n)}
+        for v, *row in zip(*(everything[name].tolist() for name in ("source", "target", "similarity")), strict=True):
+            lists[v].append((v, *row))
+        wanted = [row for v in dict.fromkeys(chosen) for row in lists[v]]
+        assert list(zip(*(pairs[name].tolist() for name in ("source", "target", "similarity")), strict=True)) == wanted
+        best = {v: lists[v][0][1] if lists[v] and v in chosen else None for v in range(graph.n)}
+        assert dict(zip(rows["vertex"].tolist(), rows["target"].tolist(), strict=True)) == {
+            v: -1 if target is None else target for v, target in best.items()
+        }
+
+
 def test_names_and_columns():
     here = world().rank == 0
     ends = [["a", "b", "c", "d"], ["b", "c", "d", "a"]] if here else [[], []]
@@ -159,7 +178,8 @@ def test_names_and_columns():
 
 
 @pytest.mark.parametrize(("asked", "message"), [
-    ({"first": [0]}, "first has 1 vertices and second None"),
+    ({"second": [0]}, "first has None vertices and second 1"),
+    ({"first": [99]}, "first: 99 is not a vertex of the graph"),
     ({"first": [0, 1], "second": [1]}, "first has 2 vertices and second 1"),
     ({"first": [0], "second": [99]}, "second: 99 is not a vertex of the graph"),
     ({"measure": "simrank"}, "measure of similarity"),

@@ -54,6 +54,16 @@ def test_words_are_numbered_in_their_order(ranks, packing, name, separator, opti
     assert figures(graph) == cleaned(NUMBERED, True, vertices=range(len(WORDS)))
 
 
+@pytest.mark.parametrize("columns", ["3,1", "3,2,1", "1,3", "2,3"])
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_target_may_stand_before_its_source(columns, ranks, tmp_path):
+    rows = [("3", "Zoë Miller", "bob"), ("1", "x", "annabel"), ("2", "bob", "x")]
+    path = written(tmp_path, "a.csv", "\n".join(map(",".join, rows)))
+    blocks = on_ranks(ranks, lambda comm: _listed(Graph.load(path, comm=comm, ids="string", columns=columns)))
+    u, v = (int(place) - 1 for place in columns.split(",")[:2])
+    assert sorted(pair for block in blocks for pair in block) == sorted((row[u], row[v]) for row in rows)
+
+
 def test_names_with_blanks_where_another_character_separates(tmp_path):
     path = written(tmp_path, "a.csv", "New York,Los Angeles,2.5\nLos Angeles, Rome ,1\r\n")
     block = load(str(path), world_of_one(), LoadOptions(ids="string"))
@@ -289,3 +299,54 @@ def test_tables_of_names_that_cannot_be_read(tmp_path):
     with pytest.raises(DataError, match="--ids string"):
         Graph.load(path, comm=SerialComm())
     assert Graph.load(path, ids="string", comm=SerialComm()).vertices().tolist() == ["1", "2", "a", "b"]
+
+
+TITLED = (
+    ("from,to,amount\nann,bob,5\nbob,cat,3\n", {}),
+    ("when,dst,src\n1,bob,ann\n2,cat,bob\n", {"columns": "src,dst"}),
+    ("FromNodeId\tToNodeId\nann\tbob\nbob\tcat\n", {}),
+    ("payer;payee;7\nann;bob;1\nbob;cat;2\n", {"columns": "payer,payee"}),
+    ("amount,payer,payee\n1,ann,bob\n2,bob,cat\n", {"columns": "payer,payee,amount"}),
+    ('source,target\n"ann","bob"\n"bob","cat"\n', {}),
+)
+NOT_TITLED = (
+    ("account,country\nann,bob\nbob,cat\n", {}),
+    ("account,country\nann,bob\nbob,cat\n", {"columns": "1,2"}),
+    ("ann,bob\nbob,cat\n", {}),
+    ("from,to\nann,1\nbob,cat\n", {}),
+    ("from,to\nann,bob\nbob,+49 30\n", {}),
+    ("from,to,amount\nann,bob,5\nbob,cat,3\n", {"ids": "integer"}),
+    ("from,to\nann,bob\nbob,cat\n", {"header": False}),
+)
+
+
+@pytest.mark.parametrize(("content", "options"), TITLED)
+def test_words_below_named_ends_are_names(content, options, tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(content)
+    for ranks in (1, 3):
+        notes = on_ranks(ranks, lambda comm: Graph.load(path, comm=comm, **options).facts.notes)
+        assert all(any("vertices have names (--ids string" in note for note in rank) for rank in notes)
+        blocks = on_ranks(ranks, lambda comm: _listed(Graph.load(path, comm=comm, **options)))
+        assert [pair for block in blocks for pair in block] == [("ann", "bob"), ("bob", "cat")]
+
+
+@pytest.mark.parametrize(("content", "options"), NOT_TITLED)
+def test_words_are_not_taken_as_names_where_the_ends_may_be_others(content, options, tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text(content)
+    with pytest.raises(DataError, match="names of vertices need --ids string"):
+        Graph.load(path, comm=SerialComm(), **options)
+
+
+def test_integers_below_named_ends_stay_integers(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("from,to\n7,1\n1,3\n")
+    assert Graph.load(path, comm=SerialComm()).ids.names is None
+
+
+def _listed(graph):
+    """This rank's edges, by the names of their ends."""
+    block = graph.block
+    ends = [graph.ids.names.of(gids.astype(np.int64), graph.comm).tolist() for gids in (block.sources(), block.targets)]
+    return list(zip(*ends, strict=True))

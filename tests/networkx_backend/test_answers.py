@@ -4,7 +4,7 @@ import inspect
 import random
 import re
 from collections.abc import Iterator, ValuesView
-from itertools import pairwise
+from itertools import pairwise, product
 
 import networkx as nx
 import numpy as np
@@ -67,7 +67,8 @@ def plain(value):
     """A value without iterators and graphs, and with its order; fails on a NumPy scalar, as NetworkX's tests do."""
     assert not isinstance(value, np.generic), value
     if isinstance(value, nx.Graph):
-        return value.graph, list(value.nodes(data=True)), [*value.edges(data=True)]
+        keys = {"keys": True} if value.is_multigraph() else {}
+        return value.graph, list(value.nodes(data=True)), [*value.edges(data=True, **keys)]
     if isinstance(value, (Iterator, ValuesView)):
         return [plain(element) for element in value]
     if isinstance(value, dict):
@@ -334,14 +335,22 @@ def test_the_order_of_levels_is_checked_against_the_distances():
 
 
 def test_weighted_ego_graphs_without_directions():
-    for kind in ("Graph", "DiGraph", "MultiDiGraph"):
+    """NetworkX merges a directed multigraph's arcs of one key, with the later arc's weight."""
+    asked = {"n": 3, "radius": 0.8, "undirected": True, "distance": "weight"}
+    for kind in ("Graph", "DiGraph", "MultiGraph", "MultiDiGraph"):
         graph = random_graph(kind, 1, "float", True)
-        asked = {"n": 3, "radius": 0.8, "undirected": True, "distance": "weight"}
-        if kind == "MultiDiGraph":
-            with pytest.raises(NotImplementedError):
-                nx.ego_graph(graph, **asked, backend="dgraph")
-        else:
-            assert plain(nx.ego_graph(graph, **asked, backend="dgraph")) == plain(nx.ego_graph(graph, **asked))
+        assert plain(nx.ego_graph(graph, **asked, backend="dgraph")) == plain(nx.ego_graph(graph, **asked))
+    merged = nx.MultiDiGraph()
+    merged.add_edge(0, 1, "far", weight=5.0, name="kept")
+    merged.add_edge(1, 0, "far", weight=0.5)
+    merged.add_edge(1, 2, weight=0.25)
+    merged.add_edge(2, 3, weight=0.25)
+    for n, radius, center in product(merged, (0.25, 0.5, 0.75, 5.0, None), (True, False)):
+        asked |= {"n": n, "radius": radius, "center": center}
+        assert plain(nx.ego_graph(merged, **asked, backend="dgraph")) == plain(nx.ego_graph(merged, **asked))
+    with pytest.raises(NotImplementedError) as refused:
+        nx.ego_graph(dgraph.networkx_backend.from_networkx(merged), **asked, backend="dgraph")
+    assert "keys" in str(refused.value.__cause__ or refused.value)
 
 
 @pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph])

@@ -11,8 +11,9 @@ from dgraph._support.arguments import flag, vertex
 from dgraph.comm import collective
 from dgraph.graph.bases.graph_subgraphs import GraphSubgraphs
 from dgraph.graph.bases.graph_values import solved
+from dgraph.graph.bases.shared_attribute import SharedAttribute
 from dgraph.graph.kept_columns import gids_of, vertex_array
-from dgraph.graph.pair_search import path_between
+from dgraph.graph.pair_search import PairSearch
 
 
 class GraphPaths(GraphSubgraphs):
@@ -20,13 +21,15 @@ class GraphPaths(GraphSubgraphs):
 
     built_on: Any
     partition: Any
+    _pair_search = SharedAttribute()
 
     @collective
     def shortest_path(self, source: int | str, target: int | str, weighted: bool = False) -> list:
         """Return a shortest path between two vertices: that of ``dgraph.bfs`` or ``dgraph.sssp``; collective.
 
         On one rank with its rows in the host's memory a path of fewest edges is searched from both ends, by one thread
-        [Pohl 1971]. Otherwise bfs, or with ``weighted`` sssp, runs up to ``target``.
+        [Pohl 1971]; up to 16 bytes a vertex then stay with the graph for the next pair. Otherwise bfs, or with
+        ``weighted`` sssp, runs up to ``target``.
 
         Args:
             source: first vertex, by original id or name.
@@ -43,7 +46,8 @@ class GraphPaths(GraphSubgraphs):
         weighted, first, last = self._ends(source, target, weighted)
         if weighted or self.comm.size > 1 or self.built_on is not None or not self.ids.ascending:
             return solved(self, "sssp" if weighted else "bfs", source=first, target=last).path(last)
-        return self._called(self.ids.to_original(self._searched(first, last), self.comm)).tolist()
+        search, ends = self._pair(first, last)
+        return self._called(self.ids.to_original(search.path(*ends), self.comm)).tolist()
 
     @collective
     def shortest_path_length(self, source: int | str, target: int | str, weighted: bool = False) -> float:
@@ -63,7 +67,8 @@ class GraphPaths(GraphSubgraphs):
             search = solved(self, name, source=first, target=last, return_predecessors=False)
             length = search.summary["target_distance"]
         else:
-            length = len(self._searched(first, last)) - 1
+            search, ends = self._pair(first, last)
+            length = search.hops(*ends)
         return math.inf if length is None or (length < 0 and not weighted) else length
 
     @collective
@@ -90,15 +95,17 @@ class GraphPaths(GraphSubgraphs):
         with self.comm.together():
             return flag("weighted", weighted), vertex("source", source), vertex("target", target)
 
-    def _searched(self, first: int | str, last: int | str) -> np.ndarray:
-        """Return the gids of a path on one rank."""
-        block = self.block
+    def _pair(self, first: int | str, last: int | str) -> tuple[PairSearch, list[int]]:
+        """Return the search of this rank's rows, kept since an earlier call, and the gids of two vertices."""
+        block, kept = self.block, self._pair_search
         ends = [gids_of(what, vertex_array(what, [v]), block, self.comm)[0] for what, v in
                 (("source", first), ("target", last))]  # fmt: skip
-        rows = block.offsets, block.targets
-        incoming = self.partition().local.incoming if block.directed else None
-        in_rows = rows if incoming is None else (incoming.offsets, incoming.neighbours)
-        return path_between(*rows, *in_rows, *ends)
+        if kept is None or kept.rows[0] is not block.offsets:
+            rows = block.offsets, block.targets
+            incoming = self.partition().local.incoming if block.directed else None
+            kept = PairSearch(*rows, *(rows if incoming is None else (incoming.offsets, incoming.neighbours)))
+            self._pair_search = kept
+        return kept, ends
 
     def _called(self, numbers: np.ndarray) -> np.ndarray:
         """Return vertices as users call them, by original id or name; collective."""

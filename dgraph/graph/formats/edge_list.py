@@ -7,6 +7,7 @@ header, ``named_edges.py`` reads ends that are words.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +23,7 @@ from dgraph.graph.formats.first_line import LARGEST, Counts, begins_number, chec
 from dgraph.graph.formats.hidden_lines import hidden_before
 from dgraph.graph.formats.kept_text import read_kept
 from dgraph.graph.formats.line_layout import Layout
-from dgraph.graph.formats.list_columns import ListColumns, list_columns
+from dgraph.graph.formats.list_columns import ListColumns, ends_are_words, list_columns
 from dgraph.graph.formats.named_edges import read_named
 from dgraph.graph.formats.packed import suffix_of
 from dgraph.graph.formats.quoted import split_fields
@@ -58,6 +59,10 @@ def read_edge_list(path: str, comm: Comm, options: LoadOptions) -> RawEdges:
         columns = list_columns(path, head, separator, options)
     if named:
         return read_named(path, head, columns, separator, form, comm, options)
+    if options.ids == "auto" and ends_are_words(head, columns, separator, options):
+        raw = read_edge_list(path, comm, replace(options, ids="string", header=True))
+        raw.facts.notes.append("the ends of edges are words, so vertices have names (--ids string, ids='string')")
+        return raw
     example = " ".join(NAMES[kind] for kind in columns.kinds)
     kinds = columns_read(columns.kinds, options.weights is None)
     layout = Layout(

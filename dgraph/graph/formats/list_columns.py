@@ -98,6 +98,20 @@ def list_columns(path: str, head: FileHead, separator: str, options: LoadOptions
     return ListColumns(places, max(len(names), max(places) + 1) if max(places) >= usual else usual, usual, names)
 
 
+def ends_are_words(head: FileHead, columns: ListColumns, separator: str, options: LoadOptions) -> bool:
+    """Return True if the header or ``columns`` names the ends of edges, and they are words in all of the first lines.
+
+    Without such names any table of words would be read as edges, so it takes ``ids="string"``.
+    """
+    ends = columns.places[:2]
+    chosen = options.columns is not None and are_names(options.columns)
+    if not (columns.names and (chosen or names_ends(columns.names, ends))):
+        return False
+    lines = (split_fields(line, separator) for line in head.following)
+    words = [fields[place].strip() for fields in lines for place in ends if place < len(fields)]
+    return any(words) and not any(map(begins_number, words))
+
+
 def _chosen(path: str, head: FileHead, separator: str, options: LoadOptions) -> tuple[int, ...]:
     """Return the positions that ``columns`` selects; () if it is not set."""
     if options.columns is None:

@@ -59,8 +59,8 @@ class WordTable:
         with self._lock:
             self._added += len(spans)
             if self._few is not None and not compiles(DEAR * self._added):
-                first = int(spans[0, 0]) if len(spans) else 0
-                raw = text[first : spans.max(initial=first)].tobytes()
+                first = int(spans.min(initial=text.size))  # a target may stand before its source
+                raw = text[first : spans.max(initial=0)].tobytes()
                 words = (raw[low:high] for low, high in (spans - first).tolist())
                 return np.fromiter(map(self._few.__getitem__, words), np.uint32, len(spans))
             if self._few is not None:

@@ -84,6 +84,20 @@ class CommonNeighbours(HostSolver):
         row, place = np.nonzero(targets >= 0)
         return row + rows.first, targets[row, place], values[row, place]
 
+    def most_similar_to(self, vertices: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return what :meth:`most_similar` does, of some vertices and in their order; each as pairs at two hops."""
+        offsets, targets = self.rows.offsets, self.rows.targets
+        listed = [(vertices[:0], vertices[:0], np.empty(0))]
+        for v in vertices.tolist():
+            near = targets[offsets[v] : offsets[v + 1]].astype(np.int64)
+            others = np.unique(np.concatenate([near[:0], *(targets[offsets[u] : offsets[u + 1]] for u in near)]))
+            others = others[others != v].astype(np.int64)
+            values = self.of_pairs(np.full(others.size, v), others)
+            best = np.argsort(-values, kind="stable")[:k]
+            listed.append((np.full(best.size, v), others[best], values[best]))
+        one, two, values = (np.concatenate(column) for column in zip(*listed, strict=True))
+        return one, two, values
+
     def _run(self, kernel, work: int, *arguments) -> None:
         threads = self.team.size if work > SMALL else 1
         graph = self.rows.offsets, self.rows.targets, self.shares

@@ -43,7 +43,7 @@ class LoadFields(Strict):
     )
     sparse_ids: bool = False
     seed: int = Field(1, ge=0, le=LARGEST)
-    ids: Literal["integer", "string"] = "integer"
+    ids: Literal["auto", "integer", "string"] = "auto"
     order: Literal["original", "degree"] = "original"
     lenient: bool = False
     separator: str | None = Field(None, min_length=1, max_length=3, description="a character, or tab")
