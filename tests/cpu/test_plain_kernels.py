@@ -53,7 +53,7 @@ RUNS = [
 
 
 def test_arrays_of_bc_do_not_grow_with_vertices_times_levels(monkeypatch):
-    """Check the peak on a path, where each level has few rows: all rows of all levels would take 40 MB."""
+    """Check the peak on a path, where each level has few rows: all rows of all levels would take 82 MB."""
     monkeypatch.setattr(PlainFirst, "runs_plain", lambda self, args: True)
     graph = dgraph.Graph.load("path:400", comm=SerialComm(), device=dgraph.Cpu(threads=2))
     dgraph.bc(graph, k=1)
@@ -61,7 +61,7 @@ def test_arrays_of_bc_do_not_grow_with_vertices_times_levels(monkeypatch):
     dgraph.bc(graph)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 8 << 20
+    assert peak < 20 << 20
 
 
 @pytest.mark.parametrize(("algorithm", "spec", "weights", "parameters"), RUNS)
