@@ -23,7 +23,7 @@ from dgraph.graph.rows import edges_of
 FEW = 1 << 34
 """Sources times arcs times levels up to which array rounds take less time than the compilation: 0.4 ns for each."""
 
-PATIENCE = 9.0
+PATIENCE = 15.0
 """Seconds of a processor in array rounds from which on compilation pays."""
 
 ABREAST, CACHED = 8, 1 << 17
