@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -11,7 +13,8 @@ from typing import Any
 from dgraph._support import first_runs, interrupts
 from dgraph._support.arguments import flag, instance, path
 from dgraph._support.callers import users_frame
-from dgraph.algorithms import Algorithm
+from dgraph._support.compiled_later import LATER
+from dgraph.algorithms import ALGORITHMS, Algorithm
 from dgraph.algorithms.on_replicas import solved
 from dgraph.algorithms.outcome import Outcome
 from dgraph.algorithms.requested import check_continues, check_residual, requested, start_of
@@ -120,6 +123,8 @@ def run(
             run_options.max_rounds, place, manager, names, start.answer, bool(repeats),
         )  # fmt: skip
         watched = comm.watchdog.watching(run_options.watchdog)
+        LATER.collect()
+        spent, seconds = first_runs.spent(), time.thread_time()
         with run_record("solve"), interrupts.deferred(), watched, first_runs.plain_kernels() as kernels:
             run_progress.phase("solve", work.name)
             answer = solved(work, ctx)
@@ -131,6 +136,8 @@ def run(
                 run_record.choose("kernels", "compiled quickly", remark)
             if manager is not None:
                 manager.end()
+        if comm.size == 1 and backend.put is None and ALGORITHMS.get(work.name) is type(work):
+            LATER.begin(_tiny_task(work, local, run_options), time.thread_time() - seconds, spent)
         outcome = Outcome.of(named, work, answer, ctx, start)
         if certified is not None:
             with comm.watchdog.watching(run_options.watchdog):
@@ -141,6 +148,18 @@ def run(
         warning = f"{work.name} did not converge: it was stopped after {answer.limit}; {advice}"
         warnings.warn(warning, ConvergenceWarning, stacklevel=users_frame())
     return result
+
+
+def _tiny_task(work: Algorithm, local: LocalGraph, options: Options) -> str:
+    """Return the task of a process that compiles what a run on a graph of these types calls, as JSON."""
+    kind, plain = local.out.weight_type, (bool, float, int, str, type(None))
+    values = ((name, value) for name, value in work.settings().items() if isinstance(value, plain))
+    settings = {name: min(value, 3) if type(value) is int else value for name, value in values}
+    for row in work.parameters.values():
+        if row.holds_vertices:
+            settings.pop(row.name, None)
+    graph = [local.directed, None if kind is None else kind.str]
+    return json.dumps([work.name, graph, settings, {"weight": None, "direction": options.direction}], sort_keys=True)
 
 
 def _read(graph: Any, comm: Comm, progress: Progress) -> Graph:
