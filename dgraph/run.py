@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dgraph._support import first_runs, interrupts
 from dgraph._support.arguments import flag, instance, path
 from dgraph._support.callers import users_frame
@@ -114,6 +116,7 @@ def run(
         needs = work.needs_rows if comm.size > 1 else None
         rows = with_whole_rows(counted, work.name, needs, run_record, run_progress) if needs else counted
         local = local_graph(rows, run_record, run_progress)
+        types = counted.directed, counted.weight_type
         start = start_of(previous, named, version, local, directed, comm)
         certified = oriented if validate else None
         del oriented, counted, rows  # of a graph that was loaded here, only this rank's part stays while rounds run
@@ -137,7 +140,7 @@ def run(
             if manager is not None:
                 manager.end()
         if comm.size == 1 and backend.put is None and ALGORITHMS.get(work.name) is type(work):
-            LATER.begin(_tiny_task(work, local, run_options), time.thread_time() - seconds, spent)
+            LATER.begin(_tiny_task(work, *types, run_options), time.thread_time() - seconds, spent)
         outcome = Outcome.of(named, work, answer, ctx, start)
         if certified is not None:
             with comm.watchdog.watching(run_options.watchdog):
@@ -150,15 +153,13 @@ def run(
     return result
 
 
-def _tiny_task(work: Algorithm, local: LocalGraph, options: Options) -> str:
+def _tiny_task(work: Algorithm, directed: bool, kind: np.dtype | None, options: Options) -> str:
     """Return the task of a process that compiles what a run on a graph of these types calls, as JSON."""
-    kind, plain = local.out.weight_type, (bool, float, int, str, type(None))
-    values = ((name, value) for name, value in work.settings().items() if isinstance(value, plain))
-    settings = {name: min(value, 3) if type(value) is int else value for name, value in values}
-    for row in work.parameters.values():
-        if row.holds_vertices:
-            settings.pop(row.name, None)
-    graph = [local.directed, None if kind is None else kind.str]
+    plain = bool, float, int, str, type(None)
+    names = [row.name for row in work.parameters.values() if row.holds_vertices]
+    values = {name: value for name, value in work.settings().items() if isinstance(value, plain) and name not in names}
+    settings = {name: min(value, 3) if type(value) is int else value for name, value in values.items()}
+    graph = [directed, None if kind is None else kind.str]
     return json.dumps([work.name, graph, settings, {"weight": None, "direction": options.direction}], sort_keys=True)
 
 

@@ -49,7 +49,7 @@ def array_distances(matrix: np.ndarray, first: int, into: np.ndarray, tails: np.
 def _lower(distance: np.ndarray, heads: np.ndarray, tails: np.ndarray, tolls: np.ndarray) -> Iterator[None]:
     """Lower the rows of heads, which ascend, by those of tails until none falls; yield after each turn of vertices."""
     numbers, order = np.arange(len(distance) + 1), np.argsort(tails, kind="stable")
-    into, out = np.searchsorted(heads, numbers).tolist(), np.searchsorted(tails[order], numbers).tolist()
+    into, outward = np.searchsorted(heads, numbers).tolist(), np.searchsorted(tails[order], numbers).tolist()
     followers, step = heads[order], max(PART // max(distance.shape[1], 1), 1)
     waits = np.diff(into) > 0
     turn = np.flatnonzero(waits)[np.argsort(-np.diff(into)[waits], kind="stable")].tolist()
@@ -66,6 +66,6 @@ def _lower(distance: np.ndarray, heads: np.ndarray, tails: np.ndarray, tolls: np
                 lowered = np.minimum(lowered, np.minimum.reduce(rows))
             if (lowered != before).any():
                 distance[v] = lowered
-                waits[followers[out[v] : out[v + 1]]] = True
+                waits[followers[outward[v] : outward[v + 1]]] = True
         turn.reverse()
         yield

@@ -88,7 +88,8 @@ class Dependencies(HopSearch):
         self.sums, self.depth = np.zeros(self.ctx.local.masters), 0
         self.degree = float(np.diff(self.rows.into[0]).max(initial=0))
         self.first = PlainFirst(search_batch, MOST, None, PATIENCE)
-        self.arrays, self.by_arrays = ArrayPaths(self.rows.into, self.rows.out), False
+        self.arcs = self.rows.into, self.rows.out
+        self.arrays, self.by_arrays = ArrayPaths(*self.arcs), False
 
     def _groups(self, sources: np.ndarray) -> Iterator[tuple[int, slice]]:
         """Yield the threads and the batches of a pass that they search from at once, a group of threads from each."""
@@ -114,11 +115,12 @@ class Dependencies(HopSearch):
 
     def _search(self, threads: int, batches: slice, sources: np.ndarray, depths: np.ndarray) -> None:
         """Search from batches by machine code."""
-        rows, groups = (*self.rows.into, *self.rows.out, *self.rows.pushed), batches.stop - batches.start
+        (into, outward), groups = self.arcs, batches.stop - batches.start
         self.team.run(
-            search_batch, threads, groups, sources[LANES * batches.start : LANES * batches.stop], self.degree, *rows,
-            self.gates, self.cells, np.ones(groups), self.now, self.seen[batches], self.paths[batches], self.share,
-            self.row, self.marks, *self.buffers, *self.log, self.levels, self.factors, self.most, depths[batches],
+            search_batch, threads, groups, sources[LANES * batches.start : LANES * batches.stop], self.degree, *into,
+            *outward, *self.rows.pushed, self.gates, self.cells, np.ones(groups), self.now, self.seen[batches],
+            self.paths[batches], self.share, self.row, self.marks, *self.buffers, *self.log, self.levels, self.factors,
+            self.most, depths[batches],
         )  # fmt: skip
 
     def search_together(self, number: int) -> None:

@@ -35,7 +35,7 @@ ALL = slice(None)
 
 
 @dataclass
-class Level:
+class PathLevel:
     """Rows of one level, for their lanes the paths (0: of another level), and a factor by which they were scaled."""
 
     rows: Any
@@ -57,21 +57,21 @@ class ArrayPaths:
 
     depths: np.ndarray
 
-    def __init__(self, rows: tuple[np.ndarray, np.ndarray], out_rows: tuple[np.ndarray, np.ndarray]):
+    def __init__(self, into: tuple[np.ndarray, np.ndarray], outward: tuple[np.ndarray, np.ndarray]):
         """Take offsets and neighbours of in-arcs, and of out-arcs."""
-        self._into, self._out = Rows(*rows, *out_rows), Rows(*out_rows, *rows)
+        self._into, self._outward = ArcMatrix(*into, *outward), ArcMatrix(*outward, *into)
 
     def search(self, sources: np.ndarray) -> Iterator[None]:
         """Search from sources (-1: there is none), and compute their dependencies; yield after each round."""
         n, degree = len(self._into.degrees), float(self._into.degrees.max(initial=0))
-        self._lanes = np.flatnonzero((sources >= 0) & (self._out.degrees[sources] > 0))
+        self._lanes = np.flatnonzero((sources >= 0) & (self._outward.degrees[sources] > 0))
         self._sources, batches = sources[self._lanes], self._lanes // LANES
         self._sums, self._unseen = np.zeros((n, len(batches))), np.ones((n, len(batches)))
         self.depths = np.zeros(-(-len(sources) // LANES), np.int64)
         rows, places = np.unique(self._sources, return_inverse=True)
         paths = np.zeros((len(rows), len(batches)))
         paths[places, np.arange(len(batches))] = 1.0
-        level, levels, bound, wanted = Level(rows, paths), list[Level](), 1.0, ALL
+        level, levels, bound, wanted = PathLevel(rows, paths), list[PathLevel](), 1.0, ALL
         while (most := level.paths.max(axis=0, initial=0.0)).any():
             yield
             if bound > LARGE:
@@ -92,17 +92,17 @@ class ArrayPaths:
             yield
             sums += level.inside
             sums /= np.maximum(level.paths, LEAST)  # no division by 0
-            sums = self._out.sums(level.rows, sums, nearer.rows)
+            sums = self._outward.sums(level.rows, sums, nearer.rows)
             sums *= nearer.paths
             sums *= level.factor
             self._sums[nearer.rows] += sums
 
-    def _next(self, level: Level, wanted: Any) -> Level:
+    def _next(self, level: PathLevel, wanted: Any) -> PathLevel:
         """Return the rows that a level reaches."""
         paths = self._into.sums(level.rows, level.paths, wanted)
         paths *= self._unseen[wanted]
         new = _rows(paths.max(axis=1) > 0.0)
-        return Level(wanted if new is ALL else np.arange(len(self._unseen))[wanted][new], paths[new])
+        return PathLevel(wanted if new is ALL else np.arange(len(self._unseen))[wanted][new], paths[new])
 
     def add(self, endpoints: bool, parts: np.ndarray, reached: np.ndarray) -> None:
         """Sum the dependencies of each batch over its lanes into a row of ``parts``, as ``sum_lanes`` does."""
@@ -124,7 +124,7 @@ def _rows(chosen: np.ndarray) -> Any:
     return rows if 2 * len(rows) < len(chosen) else ALL
 
 
-class Rows:
+class ArcMatrix:
     """Rows of in-arcs, or of out-arcs, as a matrix, and the arcs the other way."""
 
     def __init__(self, offsets: np.ndarray, neighbours: np.ndarray, pushed: np.ndarray, targets: np.ndarray):
