@@ -56,6 +56,11 @@ def spend(stem: str, seconds: float) -> None:
         compiled(stem)
 
 
+def spent() -> dict[str, float]:
+    """Return the seconds of uncompiled runs in this process, by name."""
+    return dict(_spent)
+
+
 def _earlier(stem: str, suffix: str) -> bool:
     """Return True if an earlier process made the file of the code."""
     path = folder() / f"{stem}{suffix}"

@@ -22,9 +22,11 @@ def console() -> int:
     import os
     import sys
 
+    from dgraph._support.compiled_later import LATER
     from dgraph._support.cuda_start import start_early
     from dgraph.cli.terminal.standard_streams import guard
 
+    LATER.off = True  # the process ends with its answer
     guard()
     start_early(sys.argv[1:])
     from dgraph.cli.arguments import search_working_folder

@@ -11,16 +11,17 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dgraph._support.affinity import mask, share
 from dgraph._support.cache import folder, publish
+from dgraph._support.compiled_later import begun
 from dgraph._support.version import __version__
 from dgraph.algorithms import ALGORITHMS
 from dgraph.backend import has_gpu
@@ -50,9 +51,6 @@ SMALL = 6
 NICE = 5
 """Added to the process' niceness: the command's own threads go first, since NumPy may answer before all is compiled."""
 
-CODE = "import sys; sys.path.append(sys.argv[1]); from dgraph.tools.compile_beside import main; main(sys.argv[2])"
-"""Runs :func:`main`; the folder of dgraph comes last, since it may be that of all packages."""
-
 
 @contextmanager
 def compiling_beside(work: type, spec: str, device: Device, words: dict[str, Any], **more: Any) -> Iterator[None]:
@@ -72,10 +70,7 @@ def compiling_beside(work: type, spec: str, device: Device, words: dict[str, Any
     with suppress(OSError, DgraphError):  # the command itself says what is wrong, if anything is
         task = _task(work, spec, device, words, more)
         if task is not None and share([mask()], mask()) > 1 and not _mark(task).exists():
-            process = subprocess.Popen(
-                [sys.executable, "-P", "-c", CODE, str(Path(__file__).parents[2]), task],
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            )  # fmt: skip
+            process = begun(task)
     try:
         yield
     finally:
@@ -137,18 +132,27 @@ def _head(spec: str, place: str) -> str:
 
 
 def main(task: str) -> None:
-    """Run the algorithm of a task on its tiny graph; publish its mark."""
+    """Run the algorithm of a task on its tiny graph; publish its mark.
+
+    A task of a graph in memory has, in place of a name, if it is directed, and the dtype of its weights or None.
+    """
     from dgraph.graph.stored_graph import Graph
     from dgraph.run import run
 
     os.nice(NICE)
     algorithm, spec, parameters, more = json.loads(task)
+    in_memory = isinstance(spec, list)
     with tempfile.TemporaryDirectory(prefix="dgraph-") as place:
-        tiny = _small(spec) if is_generator(spec) else _head(spec, place)
-        graph = Graph.load(tiny, comm=SerialComm(), device="cpu", **more["load"])
+        if in_memory:
+            weights = None if spec[1] is None else np.array([1, 2, 3], spec[1])
+            graph = Graph.from_edges([0, 1, 2], [1, 2, 3], weights, directed=spec[0], device="cpu", comm=SerialComm())
+        else:
+            tiny = _small(spec) if is_generator(spec) else _head(spec, place)
+            graph = Graph.load(tiny, comm=SerialComm(), device="cpu", **more["load"])
     os.environ["DGRAPH_COMPILE"] = "always"  # not before: the command itself compiles what loads a graph
     start = {"source": graph.hub()} if ALGORITHMS[algorithm].needs_source else {}
     run(algorithm, graph, weight=more["weight"], options=Options(direction=more["direction"]), **start | parameters)
     launch.compile_serve()  # the tiny graph took one thread
-    with suppress(OutputError):
-        publish(_mark(task), b"")
+    if not in_memory:
+        with suppress(OutputError):
+            publish(_mark(task), b"")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dgraph._support import compiled_later
 from dgraph.algorithms import ALGORITHMS
 from dgraph.cli import solve
 from dgraph.cli.parser import parse
@@ -81,7 +82,7 @@ def test_the_command_finds_the_rounds_that_the_process_compiled(tmp_path, monkey
     words = ["pagerank", str(path), "--backend", "cpu", "-q"]
     environment = os.environ | {"DGRAPH_CACHE_DIR": str(tmp_path / "cache"), "NUMBA_CACHE_DIR": str(tmp_path / "numba")}
     folder = str(Path(compile_beside.__file__).parents[2])
-    argv = [sys.executable, "-P", "-c", compile_beside.CODE, folder, task_of(*words)]
+    argv = [sys.executable, "-P", "-c", compiled_later.CODE, folder, task_of(*words)]
     subprocess.run(argv, env=environment, check=True)
     assert list((tmp_path / "cache").glob("beside-*.compiled"))
     command = [sys.executable, "-c", COMPILED, *words]
@@ -91,7 +92,7 @@ def test_the_command_finds_the_rounds_that_the_process_compiled(tmp_path, monkey
 
 def test_the_process_ends_with_the_command(monkeypatch, tmp_path):
     monkeypatch.setattr(compile_beside, "folder", lambda: tmp_path)
-    monkeypatch.setattr(compile_beside, "CODE", "import time; time.sleep(600)")
+    monkeypatch.setattr(compiled_later, "CODE", "import time; time.sleep(600)")
     request = parse(("bfs", "rmat:20", "--backend", "cpu"), ALGORITHMS)
     started = []
     popen = subprocess.Popen

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dgraph.algorithms.apsp_parts.array_distances import PAIRS
 from dgraph.algorithms.apsp_parts.row_searches import strips_of
 from dgraph.algorithms.apsp_parts.separators import parts_of
 from dgraph.algorithms.many_sources.lane_searches import BYTES
@@ -155,7 +156,7 @@ def beside_matrix(
 ) -> int:
     """Return the bytes that a rank takes beside its rows of the matrix."""
     if variant == "johnson" and search == "lanes":
-        return 60 * arcs + (8 + BYTES * threads) * n
+        return 60 * arcs + (8 + BYTES * threads) * n + (4 * n * n if n * n <= PAIRS else 0)
     if variant == "johnson":
         return 28 * arcs + 8 * n + 28 * n * threads
     whole = 3 * block * n * itemsize + 24 * arcs

@@ -11,13 +11,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dgraph._support import first_runs
 from dgraph._support.compiled import njit
+from dgraph.algorithms.apsp_parts.array_distances import PAIRS, array_distances
 from dgraph.algorithms.apsp_parts.heap import search
 from dgraph.algorithms.apsp_parts.shortest_trees import shortest_trees
 from dgraph.algorithms.many_sources.lane_searches import LaneSearches, lane_type
 from dgraph.algorithms.many_sources.searches_kernel import search_from_batch
 from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
 from dgraph.backend.cpu.threads.host_solver import HostSolver
+from dgraph.backend.cpu.threads.plain_kernels import MOST, PlainFirst
 from dgraph.backend.row_solver import RowSize
 from dgraph.result.matrix import summaries
 
@@ -29,6 +32,9 @@ WIDTH = 1024
 
 SMALL = 1 << 18
 """Additions up to which one thread makes a product."""
+
+FIRST = PlainFirst(search_from_batch, MOST, patience=2.0)
+"""Searches in lanes, by array rounds until compilation pays."""
 
 
 class MinPlus(HostSolver):
@@ -107,6 +113,10 @@ class MinPlus(HostSolver):
         width, threads = searches.lanes, self.team.size
 
         def search(matrix: np.ndarray, first: int) -> None:
+            few = lane.kind == "i" and rows.n**2 <= PAIRS and FIRST.runs_plain((rows.targets,))
+            if few and FIRST.ran(array_distances(matrix, first, *searches.graph[3:])):
+                first_runs.ran_plain("search_from_batch")
+                return
             sources = np.arange(first, first + len(matrix))
             for begin in range(0, len(matrix), threads * width):
                 self.team.run(search_from_batch, threads, sources, begin, width, *searches.arguments)

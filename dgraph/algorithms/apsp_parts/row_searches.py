@@ -17,7 +17,7 @@ from dgraph.graph.halo import NumberedRows
 STRIPS = 64
 """Strips of rows, between which a run can be cancelled."""
 
-LONG = 100_000_000
+LONG, LONG_IN_LANES = 100_000_000, 500_000_000
 """Vertices and arcs of all searches from which on rows are searched in strips."""
 
 
@@ -39,7 +39,7 @@ def johnson(
     if whole.costs is not None and h is not None:
         reduced = np.maximum(whole.costs + np.repeat(h, np.diff(whole.offsets)) - h[whole.targets], 0.0)
     searched = kernel.searching(search, whole, reduced, h, matrix.dtype)
-    strips = strips_of(rows.n, len(whole.targets))
+    strips = strips_of(rows.n, len(whole.targets), LONG_IN_LANES if search == "lanes" else LONG)
     cuts = len(matrix) * np.arange(strips + 1) // strips
     for low, high in pairwise(cuts.tolist()):
         if low < high:
@@ -47,6 +47,6 @@ def johnson(
         step()
 
 
-def strips_of(n: int, arcs: int) -> int:
+def strips_of(n: int, arcs: int, long: int = LONG) -> int:
     """Return the number of strips of a rank's rows."""
-    return STRIPS if n * (n + arcs) > LONG else 1
+    return STRIPS if n * (n + arcs) > long else 1

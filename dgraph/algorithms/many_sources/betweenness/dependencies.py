@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 import numpy as np
 
-from dgraph.algorithms.many_sources.betweenness.paths_arrays import FEW, first_kernels
+from dgraph._support.first_runs import ran_plain
+from dgraph.algorithms.many_sources.betweenness.paths_arrays import (
+    ABREAST,
+    CACHED,
+    FEW,
+    PATIENCE,
+    ArrayPaths,
+)
 from dgraph.algorithms.many_sources.betweenness.paths_kernel import (
     BUFFER,
     CELLS,
@@ -16,9 +26,10 @@ from dgraph.algorithms.many_sources.betweenness.paths_kernel import (
     search_batch,
     sum_lanes,
 )
-from dgraph.algorithms.many_sources.lane_search import HopSearch
+from dgraph.algorithms.many_sources.lane_search import HopSearch, LanePlan
 from dgraph.algorithms.many_sources.lanes import LANES
 from dgraph.algorithms.many_sources.results import Summed, add_parts, paths_differ
+from dgraph.backend.cpu.threads.plain_kernels import MOST, PlainFirst
 from dgraph.backend.row_solver import RowSize
 from dgraph.engine.rounds.context import Context
 
@@ -50,49 +61,67 @@ class Dependencies(HopSearch):
         self.endpoints = endpoints
         return self.run(ctx, sources)
 
+    def plan_passes(self) -> LanePlan:
+        """Return where the search runs; a pass on few vertices has more batches than threads; collective."""
+        plan, n = super().plan_passes(), max(self.ctx.local.n, 1)
+        passes = plan.passes
+        if passes is None or passes.ranks < self.ctx.comm.size:
+            return plan
+        share = -(-len(self.sources) // (LANES * passes.ranks))
+        return replace(plan, passes=replace(passes, threads=max(passes.threads, min(ABREAST, share, CACHED // n))))
+
     def begin(self) -> None:
         """Make the arrays of a search: a row for each batch of a pass, or for each thread."""
-        masters, slots, groups, team = self.rows.masters, self.rows.slots, self.passes.threads, self.team.size
+        masters, slots, team = self.rows.masters, self.rows.slots, self.team.size
+        batches, groups = self.passes.threads, min(self.passes.threads, team)
         width = LANES if len(self.sources) > 1 else 1
         log, levels = masters * min(LANES, len(self.sources)) + 1, self.ctx.local.n + 3
-        self.now, self.seen = np.zeros((groups, PLANES, slots), np.uint8), np.zeros((groups, masters), np.uint8)
-        self.paths, self.share = np.zeros((2, groups, slots, width))
+        self.now, self.seen = np.zeros((groups, PLANES, slots), np.uint8), np.zeros((batches, masters), np.uint8)
+        self.paths, self.share = np.zeros((batches, slots, width)), np.zeros((groups, slots, width))
         self.row, self.most = np.zeros((team, 1, LANES)), np.zeros((groups, LANES))
         self.marks = np.zeros((groups, masters if width > 1 else 0), np.uint32)
         self.buffers = np.empty((team, BUFFER), np.uint32), np.empty((team, BUFFER), np.uint8)
         self.log = np.empty((groups, log), np.uint32), np.empty((groups, log), np.uint8)
         self.levels, self.factors = np.zeros((groups, levels), np.int64), np.empty((groups, levels, LANES))
         self.gates, self.cells = np.zeros((groups, 16), np.int64), np.zeros((groups, CELLS), np.int64)
-        self.parts, self.reached = np.zeros((groups, masters)), np.zeros(len(self.sources), np.int64)
+        self.parts, self.reached = np.zeros((batches, masters)), np.zeros(len(self.sources), np.int64)
         self.sums, self.depth = np.zeros(self.ctx.local.masters), 0
-        self.kernels: tuple = first_kernels()
-        self._choose()
         self.degree = float(np.diff(self.rows.into[0]).max(initial=0))
+        self.first = PlainFirst(search_batch, MOST, None, PATIENCE)
+        self.arcs = self.rows.into, self.rows.out
+        self.arrays, self.by_arrays = ArrayPaths(*self.arcs), False
 
-    def _choose(self) -> None:
-        """Take machine code where that pays, by the levels that were reached so far."""
-        if (self.depth + 2) * len(self.sources) * len(self.rows.into[1]) > FEW:
-            self.kernels = search_batch, sum_lanes
-
-    def _groups(self, sources: np.ndarray) -> tuple[int, int]:
-        """Return the number of threads, and of groups of them that search from a batch each."""
-        groups = max(-(-len(sources) // LANES), 1)
-        return self.team.size // groups * groups, groups
+    def _groups(self, sources: np.ndarray) -> Iterator[tuple[int, slice]]:
+        """Yield the threads and the batches of a pass that they search from at once, a group of threads from each."""
+        groups, size = max(-(-len(sources) // LANES), 1), self.team.size
+        for first in range(0, groups, size):
+            batches = slice(first, min(first + size, groups))
+            yield size // (batches.stop - first) * (batches.stop - first), batches
 
     def search_batches(self, number: int) -> None:
-        """Search from a batch on each group of threads."""
-        sources = self.part(number)
-        threads, groups = self._groups(sources)
-        depths = np.zeros(self.passes.threads, np.int64)
-        rows = (*self.rows.into, *self.rows.out, *self.rows.pushed)
-        self.team.run(
-            self.kernels[0], threads, groups, sources, self.degree, *rows, self.gates, self.cells, np.ones(groups),
-            self.now, self.seen, self.paths, self.share, self.row, self.marks, *self.buffers, *self.log, self.levels,
-            self.factors, self.most, depths,
-        )  # fmt: skip
+        """Search from all batches by arrays, or from a batch on each group of threads."""
+        sources, depths = self.part(number), np.zeros(self.passes.threads, np.int64)
+        neighbours = self.rows.into[1]
+        few = (self.depth + 2) * len(self.sources) * len(neighbours) <= FEW and self.first.runs_plain((neighbours,))
+        self.by_arrays = few and self.first.ran(self.arrays.search(sources))
+        if self.by_arrays:
+            ran_plain("search_batch")
+            depths[: len(self.arrays.depths)] = self.arrays.depths
+        else:
+            for threads, batches in self._groups(sources):
+                self._search(threads, batches, sources, depths)
         self.depth = max(self.depth, int(depths.max()) - 1)
         self._refuse(number, depths >= 0)
-        self._choose()
+
+    def _search(self, threads: int, batches: slice, sources: np.ndarray, depths: np.ndarray) -> None:
+        """Search from batches by machine code."""
+        (into, outward), groups = self.arcs, batches.stop - batches.start
+        self.team.run(
+            search_batch, threads, groups, sources[LANES * batches.start : LANES * batches.stop], self.degree, *into,
+            *outward, *self.rows.pushed, self.gates, self.cells, np.ones(groups), self.now, self.seen[batches],
+            self.paths[batches], self.share, self.row, self.marks, *self.buffers, *self.log, self.levels, self.factors,
+            self.most, depths[batches],
+        )  # fmt: skip
 
     def search_together(self, number: int) -> None:
         """Search from a batch on each thread; after each round, ghosts get the values of the level that it reached."""
@@ -147,13 +176,16 @@ class Dependencies(HopSearch):
         """Add the dependencies of each batch in order."""
         reached = self.reached[self.passes.part(number)]
         sources = self.part(number)
-        threads, groups = self._groups(sources)
-        self.parts[groups:] = 0.0
-        self.team.run(
-            self.kernels[1], threads, groups, sources, self.gates, self.seen, self.paths, self.row, self.endpoints,
-            self.parts, reached,
-        )  # fmt: skip
-        if groups == 1 and self.replica is None and len(self.sources) <= LANES:  # the only batch
+        self.parts[:] = 0.0
+        if self.by_arrays:
+            self.arrays.add(self.endpoints, self.parts, reached)
+        for threads, batches in () if self.by_arrays else self._groups(sources):
+            lanes = slice(LANES * batches.start, LANES * batches.stop)
+            self.team.run(
+                sum_lanes, threads, batches.stop - batches.start, sources[lanes], self.gates, self.seen[batches],
+                self.paths[batches], self.row, self.endpoints, self.parts[batches], reached[lanes],
+            )  # fmt: skip
+        if self.replica is None and len(self.sources) <= LANES:  # the only batch
             self.sums = self.parts[0]
         else:
             add_parts(self.sums, self.owned(self.parts))

@@ -1,134 +1,165 @@
 """Array rounds of ``paths_kernel.py``, which answer first runs on small graphs in place of 3 to 4 s of compilation.
 
 A round is a product of the rows with the lanes of a level, by SciPy where it is installed, else by ``np.bincount``.
-Both add in the order of the arcs, as the kernel does, so that bits are equal.
+Both add in the order of the arcs, as the kernel does, so that bits are equal. A level is pushed along its out-arcs, or
+pulled by the rows that want it, whichever are fewer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache, partial, reduce
+from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.many_sources.betweenness.paths_kernel import DOWN, LARGE, LEAST, search_batch, sum_lanes
+from dgraph.algorithms.many_sources.betweenness.paths_kernel import DOWN, LARGE, LEAST
 from dgraph.algorithms.many_sources.lanes import LANES
-from dgraph.backend.cpu.threads.plain_kernels import MOST, PlainFirst
 from dgraph.graph.rows import edges_of
 
-FEW = 1 << 32
-"""Sources times arcs times levels up to which array rounds take less time than the compilation: 1 ns for each."""
+FEW = 1 << 34
+"""Sources times arcs times levels up to which array rounds take less time than the compilation: 0.4 ns for each."""
 
-PATIENCE = 6.0
+PATIENCE = 15.0
 """Seconds of a processor in array rounds from which on compilation pays."""
 
-
-def first_kernels() -> tuple[PlainFirst, PlainFirst]:
-    """Return ``search_batch`` and ``sum_lanes`` for the rows of a run, or their array rounds until compilation pays."""
-    rounds = partial(_searched, [])
-    return PlainFirst(search_batch, MOST, rounds, PATIENCE), PlainFirst(sum_lanes, MOST, _summed, PATIENCE)
+ABREAST, CACHED = 8, 1 << 17
+"""Most batches of a pass, and most vertices times batches: the lanes of a level fit in a processor's cache."""
 
 
-def _searched(
-    products, groups, sources, degree, rows, neighbours, out_rows, out_neighbours, pushed_offsets, pushed,
-    gates, cellses, bounds, nows, seens, pathses, shares, sumses, markses, buffers, buffer_laneses, logs, laneses,
-    levelses, factorses, mosts, depths,
-) -> Iterator[None]:  # fmt: skip
-    """Search from the batches of all groups, and compute dependencies; ``products`` is kept for later calls."""
-    yield
-    if not products:
-        products += _product(rows, neighbours), _product(out_rows, out_neighbours)
-    fold_in, fold_out = products
-    _, n, width = pathses.shape
-    lanes = np.flatnonzero(sources >= 0)
-    reached = np.zeros((n, groups * width))
-    reached[sources[lanes], lanes] = 1.0
-    levels, factors = list[tuple[np.ndarray, np.ndarray, np.ndarray]](), list[Any]()
-    bound, unseen = 1.0, np.ones(reached.shape)
+ALL = slice(None)
+"""Rows of all vertices, where few of them are left out."""
+
+
+@dataclass
+class PathLevel:
+    """Rows of one level, for their lanes the paths (0: of another level), and a factor by which they were scaled."""
+
+    rows: Any
+    paths: np.ndarray
     factor: Any = 1.0
-    pathses[:groups], depths[:groups] = 0.0, 0
-    while (new := reached > 0.0).any():
-        if bound > LARGE:
-            most = reached.max(axis=0)
-            factor, bound = np.where(most > LARGE, DOWN, 1.0), max(1.0, min(most.max(), LARGE))
-            reached *= factor
-            small = np.any(new & (reached < LEAST) & (factor < 1.0), axis=0).reshape(groups, width)
-            if small.any():
-                depths[:groups][small.any(axis=1)] = -1
-                return
-        v = np.flatnonzero(new.any(axis=1))  # all rows of all levels would take a square of the vertices of a path
-        levels.append((v, reached[v], new[v].astype(np.float64)))
-        factors.append(factor)
-        unseen[v] -= levels[-1][2]
-        depths[:groups] += np.bitwise_or.reduce(new.view(f"u{width}")) > 0
-        reached = fold_in(reached, unseen > 0.0)
-        reached *= unseen
-        bound, factor = bound * degree, 1.0
-    paths = np.zeros(unseen.shape)
-    for d in range(len(levels) - 2, 0, -1):
-        v, values, inside = levels[d + 1]
-        share, wanted = np.zeros(paths.shape), np.zeros(paths.shape, np.bool_)
-        share[v] = (1.0 + paths[v]) / (values + (1.0 - inside)) * inside  # no division by 0
-        v, values, inside = levels[d]
-        wanted[v] = inside > 0.0
-        paths[v] += values * fold_out(share, wanted)[v] * factors[d + 1]
-    pathses[:groups] = paths.reshape(n, groups, width).swapaxes(0, 1)
-    seens[:groups] = np.packbits(unseen.reshape(n, groups, width) == 0.0, axis=2, bitorder="little")[:, :, 0].T
+
+    @property
+    def inside(self) -> np.ndarray:
+        """1.0 where the level has a row's lane, else 0.0."""
+        return (self.paths > 0.0).astype(np.float64)
 
 
-def _product(rows: np.ndarray, neighbours: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """Return a function of lanes and of those that are wanted, which sums the neighbours of each row by its arcs."""
-    n, degrees = len(rows) - 1, np.diff(rows)
+class ArrayPaths:
+    """Searches from the batches of a pass, with a lane for each source that has out-arcs.
 
-    @cache
-    def matrix() -> Any:
-        """Return the rows as a matrix of SciPy; None: it is not installed."""
-        with suppress(ImportError):
-            arcs = np.ones(len(neighbours)), neighbours.view(np.int32), rows.astype(np.int32)
-            return import_module("scipy.sparse").csr_array(arcs, shape=(n, n))
+    Attributes:
+        depths: levels that each batch reached; -1: numbers of paths overflow.
+    """
 
-    def sums(values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-        width = values.shape[1]
-        v = np.flatnonzero(reduce(np.bitwise_or, wanted.view(f"u{min(width, LANES)}").T))
-        if matrix() is not None and 2 * degrees[v].sum() > len(neighbours):
-            return matrix() @ values
-        total = np.zeros((n, width))
-        if matrix() is not None:
-            total[v] = matrix()[v] @ values
-        else:
-            row, e = edges_of(rows, v)
-            places = row[:, None] * width + np.arange(width)
-            parts = np.bincount(places.ravel(), values[neighbours[e]].ravel(), len(v) * width)
-            total[v] = parts.reshape(len(v), width)
-        return total
+    depths: np.ndarray
 
-    return sums
+    def __init__(self, into: tuple[np.ndarray, np.ndarray], outward: tuple[np.ndarray, np.ndarray]):
+        """Take offsets and neighbours of in-arcs, and of out-arcs."""
+        self._into, self._outward = ArcMatrix(*into, *outward), ArcMatrix(*outward, *into)
 
+    def search(self, sources: np.ndarray) -> Iterator[None]:
+        """Search from sources (-1: there is none), and compute their dependencies; yield after each round."""
+        n, degree = len(self._into.degrees), float(self._into.degrees.max(initial=0))
+        self._lanes = np.flatnonzero((sources >= 0) & (self._outward.degrees[sources] > 0))
+        self._sources, batches = sources[self._lanes], self._lanes // LANES
+        self._sums, self._unseen = np.zeros((n, len(batches))), np.ones((n, len(batches)))
+        self.depths = np.zeros(-(-len(sources) // LANES), np.int64)
+        rows, places = np.unique(self._sources, return_inverse=True)
+        paths = np.zeros((len(rows), len(batches)))
+        paths[places, np.arange(len(batches))] = 1.0
+        level, levels, bound, wanted = PathLevel(rows, paths), list[PathLevel](), 1.0, ALL
+        while (most := level.paths.max(axis=0, initial=0.0)).any():
+            yield
+            if bound > LARGE:
+                level.factor, bound = np.where(most > LARGE, DOWN, 1.0), max(1.0, min(most.max(), LARGE))
+                inside = level.paths > 0.0
+                level.paths *= level.factor
+                small = np.any(inside & (level.paths < LEAST) & (level.factor < 1.0), axis=0)
+                if small.any():
+                    self.depths[batches[small]] = -1
+                    return
+            levels.append(level)
+            self._unseen[level.rows] -= level.inside
+            self.depths[batches[most > 0.0]] = len(levels)
+            wanted = _rows(self._unseen.max(axis=1) > 0.0)
+            level, bound = self._next(level, wanted), bound * degree
+        sums = np.zeros(levels[-1].paths.shape) if levels else self._sums
+        for level, nearer in zip(levels[:0:-1], levels[-2:0:-1], strict=False):
+            yield
+            sums += level.inside
+            sums /= np.maximum(level.paths, LEAST)  # no division by 0
+            sums = self._outward.sums(level.rows, sums, nearer.rows)
+            sums *= nearer.paths
+            sums *= level.factor
+            self._sums[nearer.rows] += sums
 
-def _bits(lanes: np.ndarray, width: int) -> np.ndarray:
-    """Return the bits of each byte as a row of bool."""
-    return np.unpackbits(lanes[:, None], axis=1, count=width, bitorder="little").view(bool)
+    def _next(self, level: PathLevel, wanted: Any) -> PathLevel:
+        """Return the rows that a level reaches."""
+        paths = self._into.sums(level.rows, level.paths, wanted)
+        paths *= self._unseen[wanted]
+        new = _rows(paths.max(axis=1) > 0.0)
+        return PathLevel(wanted if new is ALL else np.arange(len(self._unseen))[wanted][new], paths[new])
 
-
-def _summed(groups, sources, gates, seens, pathses, sumses, endpoints, parts, reached) -> Iterator[None]:
-    """Sum the dependencies of each group's batch over its lanes."""
-    yield
-    for group in range(groups):
-        seen, paths, place = seens[group], pathses[group], group * LANES
-        many = max(min(LANES, len(sources) - place), 0)
-        for k in range(many):
-            if sources[place + k] >= 0:
-                v = sources[place + k]
-                paths[v, k], seen[v] = 0.0, seen[v] & ~np.uint8(1 << k)
-        total = np.zeros(len(seen))
-        for lane in paths[: len(seen)].T:
-            total += lane
+    def add(self, endpoints: bool, parts: np.ndarray, reached: np.ndarray) -> None:
+        """Sum the dependencies of each batch over its lanes into a row of ``parts``, as ``sum_lanes`` does."""
+        columns = np.arange(len(self._lanes))
+        self._sums[self._sources, columns] = 0.0
+        for column, lane in enumerate(self._lanes.tolist()):
+            parts[lane // LANES] += self._sums[:, column]
         if endpoints:
-            ends = _bits(seen, many) if many else np.zeros((len(seen), 0))
-            for lane in ends.T:
-                total += lane
-            reached[place : place + many] += ends.sum(axis=0, dtype=np.int64)
-        parts[group] = np.where(seen, total, 0.0)
+            seen = 1.0 - self._unseen
+            seen[self._sources, columns] = 0.0
+            for column, lane in enumerate(self._lanes.tolist()):
+                parts[lane // LANES] += seen[:, column]
+            reached[self._lanes] += seen.sum(axis=0, dtype=np.int64)
+
+
+def _rows(chosen: np.ndarray) -> Any:
+    """Return the chosen rows in ascending order, or all rows if they are many."""
+    rows = np.flatnonzero(chosen)
+    return rows if 2 * len(rows) < len(chosen) else ALL
+
+
+class ArcMatrix:
+    """Rows of in-arcs, or of out-arcs, as a matrix, and the arcs the other way."""
+
+    def __init__(self, offsets: np.ndarray, neighbours: np.ndarray, pushed: np.ndarray, targets: np.ndarray):
+        self._arcs, self._pushed, self.degrees = (neighbours, offsets), (targets, pushed), np.diff(offsets)
+
+    @cached_property
+    def _matrices(self) -> tuple[Any, Any]:
+        """The matrix by rows, and by columns if rows ascend, as sums over columns do; None: there is no SciPy."""
+        (neighbours, offsets), shape = self._arcs, (len(self.degrees),) * 2
+        ascends = np.diff(neighbours.astype(np.int64)) > 0
+        ascends[offsets[1:-1][(offsets[1:-1] > 0) & (offsets[1:-1] < len(neighbours))] - 1] = True
+        with suppress(ImportError):
+            sparse = import_module("scipy.sparse")
+            ones = np.ones(len(neighbours))
+            by_rows, by_columns = (
+                kind((ones, indices.view(np.int32), offsets.astype(np.int32)), shape=shape)
+                for kind, (indices, offsets) in ((sparse.csr_array, self._arcs), (sparse.csc_array, self._pushed))
+            )
+            return by_rows, by_columns if ascends.all() else None
+        return None, None
+
+    def sums(self, rows: Any, values: np.ndarray, wanted: Any) -> np.ndarray:
+        """Return, for the rows that are wanted, the sums of their neighbours' values, which are 0 but for ``rows``."""
+        by_rows, by_columns = self._matrices
+        pulled, many = self.degrees[wanted].sum(), 0.6 * len(self._arcs[0])
+        if by_columns is not None and np.diff(self._pushed[1])[rows].sum() < min(pulled, many):
+            return (by_columns[:, rows] @ values)[wanted]
+        whole = values
+        if rows is not ALL:
+            whole = np.zeros((len(self.degrees), values.shape[1]))
+            whole[rows] = values
+        if by_rows is not None:
+            return by_rows[wanted] @ whole if pulled < many else (by_rows @ whole)[wanted]
+        numbers, width = np.arange(len(self.degrees))[wanted], values.shape[1]
+        row, e = edges_of(self._arcs[1], numbers)
+        places = row[:, None] * width + np.arange(width)
+        parts = np.bincount(places.ravel(), whole[self._arcs[0][e]].ravel(), len(numbers) * width)
+        return parts.reshape(len(numbers), width)

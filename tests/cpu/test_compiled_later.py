@@ -1,0 +1,90 @@
+"""Compilation after a first answer: a later call runs machine code, and a process that fails changes nothing."""
+
+import json
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+from children import environment
+
+import dgraph
+from dgraph._support import compiled_later, first_runs
+from dgraph._support.compiled_later import Later
+from dgraph.comm import SerialComm
+from dgraph.run import LATER
+
+CODE = """
+import json, dgraph
+from dgraph._support import compiled_later
+from dgraph._support.compiled_later import LATER
+compiled_later.PAYS, compiled_later.share = 0.0, lambda masks, mine: 2
+graph = dgraph.Graph.load("rmat:6,symmetric", weights="1..9")
+calls = []
+for _ in range(2):
+    result = dgraph.run("mst", graph)
+    calls.append([result.report["outcome"], any(choice["what"] == "kernels" for choice in result.report["choices"])])
+    code = LATER._process and LATER._process.wait()
+print(json.dumps([calls, code]))
+"""
+
+
+@pytest.mark.compiled
+@pytest.mark.starts_children
+def test_a_later_call_runs_machine_code(tmp_path):
+    extra = {"DGRAPH_CACHE_DIR": str(tmp_path), "DGRAPH_COMPILE": ""}
+    ran = subprocess.run([sys.executable, "-c", CODE], env=environment(extra), stdout=subprocess.PIPE, text=True)
+    assert ran.returncode == 0
+    (first, second), code = json.loads(ran.stdout)
+    assert (first[1], second[1], code) == (True, False, None)
+    assert first[0] == second[0]
+
+
+@pytest.fixture
+def later(monkeypatch, tmp_path):
+    """Return a starter of processes that end as a test says, and the code that they compile."""
+    monkeypatch.delenv("DGRAPH_COMPILE", raising=False)
+    monkeypatch.setattr(first_runs, "_spent", {"mine": 0.5, "other": 0.5})
+    monkeypatch.setattr(first_runs, "folder", lambda: tmp_path)
+    monkeypatch.setattr(compiled_later, "share", lambda masks, mine: 2)
+    process = SimpleNamespace(returncode=None, poll=lambda: process.returncode, kill=int, wait=int)
+    monkeypatch.setattr(compiled_later, "begun", lambda task: tasks.append(task) or process)
+    tasks = []
+    return Later(), process, tasks
+
+
+@pytest.mark.parametrize(("code", "compiles"), [(0, True), (1, False)])
+def test_code_is_taken_from_a_process_that_ended_well(later, code, compiles):
+    later, process, tasks = later
+    later.begin("bc", 0.4, {"other": 0.5})
+    later.collect()
+    assert first_runs.uncompiled("mine")
+    process.returncode = code
+    later.collect()
+    assert first_runs.uncompiled("mine") is not compiles
+    assert first_runs.uncompiled("other")
+    later.begin("bc", 0.4, {})
+    later.begin("mst", 0.4, {})
+    later.begin("leiden", 0.4, {})  # one process at a time
+    assert tasks == ["bc", "mst"]
+
+
+def test_quick_calls_and_commands_start_none(later):
+    later, _, tasks = later
+    later.begin("bc", 0.2, {})
+    later.begin("bc", 0.4, first_runs.spent())
+    later.off = True
+    later.begin("bc", 0.4, {})
+    assert not tasks
+
+
+def test_a_task_has_the_types_of_the_graph_and_no_vertices(monkeypatch):
+    tasks = []
+    monkeypatch.setattr(LATER, "begin", lambda task, *more: tasks.append(json.loads(task)))
+    graph = dgraph.Graph.from_edges([0, 1], [1, 2], [0.5, 1.5], comm=SerialComm(), device=dgraph.Cpu())
+    dgraph.bc(graph, sources=[0, 2], weighted=True)
+    dgraph.bc(graph.undirected(), k=2, random_state=7)
+    (_, graph_of, settings, _), (_, undirected, more, _) = tasks
+    assert (graph_of, undirected) == ([True, "<f8"], [False, "<f8"])
+    assert (settings["weighted"], settings["k"], "sources" in settings) == (True, None, False)
+    assert (more["k"], more["random_state"]) == (2, 3)
