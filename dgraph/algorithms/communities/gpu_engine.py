@@ -58,6 +58,7 @@ MEMBERS = (
     "slack", "crossed", "outflow", "inflow", "drift", "flags", "swept", "chosen", "place", "degrees", "gate", "kept",
     "owners", "search", "actives", "n", "scale", "price", "salt", "next_salt", "factor", "swept_count", "least_high",
     "least_low", "share", "fewest", "most_rows", "most_chunks", "most_slots", "tiles", "balanced", "distinct",
+    "patience", "many",
 )  # fmt: skip
 """Members of ``Env``."""
 
@@ -238,7 +239,7 @@ class GpuEngine:
 
     def move(
         self, partition: GpuPartition, salts: Callable[[], int], go_on: Callable[[int], bool], least: int = 0,
-        share: int = 0, active: Any = None, balanced: bool = False,
+        share: int = 0, active: Any = None, balanced: bool = False, patience: int = 0, many: int = 0,
     ) -> int:  # fmt: skip
         """Move vertices in rounds, of which the first has active ones, or all; see ``moves.py``.
 
@@ -266,6 +267,7 @@ class GpuEngine:
             blocks, fewest, most_rows = self._grid("move_rounds", count, n)
             bounds = {"most_chunks": len(lists["chunk_row"]), "most_slots": len(self.tables["table"])}
             bounds |= {"fewest": fewest, "most_rows": min(most_rows, n), "share": share, "balanced": int(balanced)}
+            bounds |= {"patience": patience, "many": many}
             bounds["least_high"], bounds["least_low"] = _limbs(least)
             self._clear()
             self._launch(

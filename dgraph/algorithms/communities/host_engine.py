@@ -38,13 +38,15 @@ class HostEngine:
 
     def move(
         self, partition: Partition, salts: Callable[[], int], go_on: Callable[[int], bool], least: int = 0,
-        share: int = 0, active: np.ndarray | None = None, balanced: bool = False,
+        share: int = 0, active: np.ndarray | None = None, balanced: bool = False, patience: int = 0, many: int = 0,
     ) -> int:  # fmt: skip
         """Move vertices in rounds, of which the first has active ones, or all; see ``moves.py``."""
         if active is None:
             active = (np.diff(partition.level.offsets) > 0) | (partition.sizes[partition.labels] > 1)
         active = active.astype(np.uint8)
-        return move(partition, self.units, self.most, salts, go_on, least, share, active, balanced, self.team)
+        return move(
+            partition, self.units, self.most, salts, go_on, least, share, active, balanced, patience, many, self.team
+        )
 
     def gaining(self, partition: Partition) -> tuple[np.ndarray, int]:
         """Return 1 for vertices that gain by a move, uint8 (n,), and their number."""

@@ -33,7 +33,7 @@ from dgraph.backend.cpu.threads.team import Team
 
 def move(
     partition: Partition, units: Units, most: int, salts: Callable[[], int], go_on: Callable[[int], bool], least: int,
-    share: int, active: np.ndarray, balanced: bool, team: Team,
+    share: int, active: np.ndarray, balanced: bool, patience: int, many: int, team: Team,
 ) -> int:  # fmt: skip
     """Move vertices until a round gains little; return by how much the quality rose, 0 or more.
 
@@ -48,11 +48,15 @@ def move(
         active: 1 for vertices that look first, uint8 (n,); changed.
         balanced: of vertices that would move between two communities at once, only as many do as still gain; see
             :func:`_balance`.
+        patience: bounds of vertices of many arcs count 1/2^patience of the weight that neighbours have moved, so that
+            these rows are read less often, and some that gain are not; 0: all bounds are exact.
+        many: arcs above which a vertex has many.
         team: threads.
     """
     level, labels = partition.level, partition.labels
     n, most_threads = level.n, level.round_threads(level.n, team)
     best = quality = 0
+    partition.drift[2:] = 2.0**-patience, many if patience else np.inf
     kept, proposed = labels.copy(), labels.copy()
     sums, touched = level.tables(most_threads, n)
     starts, order = np.zeros(GROUPS + 1, np.int64), np.empty(n, np.int32)
@@ -113,7 +117,7 @@ def _round(
                 v = order[k]
                 prefetch_row(order, k, high, rows)
                 active[v] = 0
-                if not stays(v, scale, price, mass, labels, mass_of, bounds):
+                if not stays(v, scale, price, rows, labels, mass_of, bounds):
                     new = proposed[v] = best_move(
                         v, scale, price, most, rows, totals, bounds, all_sums[t], all_touched[t], salt, group, groups
                     )  # fmt: skip

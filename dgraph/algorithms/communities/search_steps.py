@@ -32,6 +32,9 @@ FREE = 2
 USEFUL = 10
 """Balanced rounds end where they move less than 1/USEFUL of those that gain."""
 
+PATIENCE, MANY = 4, 128
+"""In levels, bounds of rows of more than MANY arcs count 1/2^PATIENCE of the weight that neighbours have moved."""
+
 LARGEST_SALT = (1 << 62) - 1
 
 
@@ -95,7 +98,7 @@ class SearchSteps:
         self.levels, gained = 0, 0
         while True:
             partition = engine.partition(level, labels)
-            gain = engine.move(partition, self._salt, self._go_on, least, share)
+            gain = engine.move(partition, self._salt, self._go_on, least, share, patience=PATIENCE, many=MANY)
             gained, labels = gained + gain, partition.labels
             self.levels += 1
             if below and not gain and not refines:

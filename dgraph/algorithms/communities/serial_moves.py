@@ -43,13 +43,13 @@ def sweep(partition: Partition, units: Units, most: int, vertices: np.ndarray) -
 @njit(**OPTIONS)
 def _find(t, threads, taken, scale, price, most, rows, totals, bounds, flags, all_sums, all_touched):
     """Flag vertices that gain by a move."""
-    n, mass, labels, mass_of = len(flags), rows[3], totals[0], totals[1]
+    n, labels, mass_of = len(flags), totals[0], totals[1]
     while True:
         first = fetch_add(taken, 0, CHUNK)
         if first >= n:
             return
         for v in range(first, min(first + CHUNK, n)):
-            if stays(v, scale, price, mass, labels, mass_of, bounds):
+            if stays(v, scale, price, rows, labels, mass_of, bounds):
                 continue
             best = best_move(v, scale, price, most, rows, totals, bounds, all_sums[t], all_touched[t], 0, -1, 1)
             if best != labels[v]:
@@ -64,7 +64,7 @@ def _sweep(vertices, scale, price, most, rows, totals, bounds, sums, touched):
     for _ in range(PASSES):
         moves = False
         for v in vertices:
-            if stays(v, scale, price, rows[3], labels, mass_of, bounds):
+            if stays(v, scale, price, rows, labels, mass_of, bounds):
                 continue
             new = best_move(v, scale, price, most, rows, totals, bounds, sums, touched, 0, -1, 1)
             if new == ALONE:
