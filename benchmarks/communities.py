@@ -225,7 +225,7 @@ def _means(rows: list[dict]) -> str:
         nmi = "" if ours["nmi"] is None else f", NMI {ours['nmi'] - igraphs['nmi']:+.4f} of igraph"
         lines.append(line + nmi)
     return (
-        "Leiden of dgraph, igraph, NetworKit and leidenalg, 2 iterations each, 2 threads, by turns, least of some calls. "
+        "Leiden of dgraph, igraph, NetworKit and leidenalg, 2 iterations each, 2 threads, by turns, least of calls. "
         f"Seconds of a peer over those of leiden, geometric means: {'; '.join(parts)}.\n\n"
         f"Modularity of leiden beside the best peer's: {'; '.join(lines)}."
     )
