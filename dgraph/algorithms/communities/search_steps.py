@@ -122,13 +122,15 @@ class SearchSteps:
         """Return labels that no move, split or join improves, their quality, and the number of moved vertices.
 
         Vertices move until none gains; then communities are split into their connected pieces, and pieces are joined.
-        Each step raises the exact quality, so it ends. The first turn leaves moves one by one to the next, as splits
-        and joins change the masses that these depend on.
+        Each step raises the exact quality, so it ends, at the latest where no vertex moves after joins. The first turn
+        leaves moves one by one to the next, as splits and joins change the masses that these depend on.
         """
-        engine, level, moved, free = self.engine, self.level, 0, FREE
+        engine, level, moved, free, joined = self.engine, self.level, 0, FREE, None
         partition = engine.partition(level, labels.copy())
         while True:
             count, settled = self._settle(partition, free)
+            if joined is not None and settled and not count:
+                return labels, engine.quality(joined), moved
             pieces = engine.connected(level, partition.labels)
             splits = engine.count(pieces) - engine.count(partition.labels)
             labels, joined, joins = self._joined(pieces)
@@ -139,13 +141,22 @@ class SearchSteps:
                 return labels, engine.quality(joined), moved
 
     def _joined(self, pieces: Any) -> tuple[Any, Any, int]:
-        """Return labels of pieces that gain by no join, the partition of the pieces, and the number of joined ones."""
-        engine, level = self.engine, self.level
-        parts, groups = engine.coarse(level, pieces)
-        joined = engine.partition(parts, engine.alone(parts.n))
-        joins, _ = self._settle(joined, 0)
-        firsts = engine.above(groups, engine.alone(level.n), parts.n)
-        return engine.through(engine.through(firsts, joined.labels), groups), joined, joins
+        """Return labels of pieces that gain by no join, the partition of the pieces, and the number of joined ones.
+
+        Joined pieces are split and joined again on the graph of the pieces, which is far smaller.
+        """
+        engine, total = self.engine, 0
+        parts, groups = engine.coarse(self.level, pieces)
+        while True:
+            joined = engine.partition(parts, engine.alone(parts.n))
+            joins, _ = self._settle(joined, 0)
+            if not joins:
+                break
+            total += joins
+            parts, above = engine.coarse(parts, engine.connected(parts, joined.labels))
+            groups = engine.through(above, groups)
+        firsts = engine.above(groups, engine.alone(self.level.n), parts.n)
+        return engine.through(firsts, groups), joined, total
 
     def _settle(self, partition: Any, free: int) -> tuple[int, bool]:
         """Move single vertices until none gains; return the number of vertices that have moved, and True.
