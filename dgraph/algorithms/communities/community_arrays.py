@@ -99,7 +99,7 @@ def chosen_labels(v, scale, price, most, rows, totals, bounds, beside) -> np.nda
     others, moves = c != chosen[row], chosen != own
     np.maximum.at(rival, row[others], exact[others])
     rival[moves] = np.maximum(rival[moves], staying[moves])
-    kept, estimates = mass_of[chosen] + np.where(moves, mass[v], 0), estimated(v, offsets, drift)
+    kept, estimates = mass_of[chosen] + np.where(moves, mass[v], 0), offsets[v + 1] - offsets[v] > drift[3]
     price_then = cost.astype(np.float64) * (kept + np.where(estimates, 0, drift[0]))
     highest, second = as_floats(best), as_floats(rival)
     slack[v] = highest - second + price_then - ROUNDING * (np.abs(highest) + second + price_then)
@@ -110,15 +110,10 @@ def chosen_labels(v, scale, price, most, rows, totals, bounds, beside) -> np.nda
     return np.where(leaves, alone, chosen).astype(labels.dtype)
 
 
-def estimated(v, offsets, drift) -> np.ndarray:
-    """Return a mask of the vertices whose bounds are an estimate."""
-    return offsets[v + 1] - offsets[v] > drift[3]
-
-
 def moving(v, scale, price, rows, labels, mass_of, bounds) -> np.ndarray:
     """Return the vertices that may gain by a move, as bounds show: those for which ``stays`` is false."""
     slack, crossed, _, drift, _, _ = bounds
-    estimates, cost = estimated(v, rows[0], drift), (price * rows[3][v]).astype(np.float64)
+    estimates, cost = np.diff(rows[0])[v] > drift[3], (price * rows[3][v]).astype(np.float64)
     weight = float(scale) * crossed[v] * np.where(estimates, drift[2], 1)
     change = cost * (mass_of[labels[v]].astype(np.float64) + np.where(estimates, 0, drift[0] + drift[1]))
     return v[~(weight + change + ROUNDING * (np.abs(weight) + change) < slack[v])]

@@ -357,21 +357,8 @@ KERNEL add_totals(i64) {
     }
 }
 
-// Squares of masses, and if ``whole`` the weight of arcs within communities, for which lists have all rows.
-KERNEL add_quality(i64 whole) {
-    SHARED(Room, room);
-    add_squares();
-    if (!whole) return;
-    load_lists(room);
-    u64 inner = 0;
-    walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool) {
-        const u32 own = env.labels[v];
-        for (i64 e = first + lane_id(); e < last; e += 32)
-            if (env.labels[env.targets[e]] == own) inner += weight(e);
-    });
-    inner = warp_sum(inner);
-    if (lane_id() == 0 && inner) atomicAdd(env.results + INNER, inner);
-}
+// Squares of masses.
+KERNEL add_quality(i64) { add_squares(); }
 
 // Mark vertices that may gain by a move.
 KERNEL mark_candidates(i64) {

@@ -225,13 +225,11 @@ class GpuEngine:
         self._launch("add_totals", level.rows | {"labels": labels} | totals)
         return totals
 
-    def quality(self, partition: GpuPartition) -> int:
-        """Return the exact quality."""
-        lists = self.lists_of(partition.level)
+    def quality(self, level: GpuLevel) -> int:
+        """Return the exact quality of communities that are a level's vertices."""
         self._clear()
-        self._launch("add_quality", partition.arrays | lists, 1)
-        counts = self._counted()
-        return self._quality(partition.level.loops + int(counts[INNER]), counts)
+        self._launch("add_quality", level.rows | {"mass_of": level.rows["mass"]})
+        return self._quality(level.loops, self._counted())
 
     def _quality(self, inner: int, counts: np.ndarray) -> int:
         squares = sum(int(counts[SQUARES + i]) << 32 * i for i in range(4))

@@ -125,23 +125,23 @@ class SearchSteps:
         Each step raises the exact quality, so it ends, at the latest where no vertex moves after joins. The first turn
         leaves moves one by one to the next, as splits and joins change the masses that these depend on.
         """
-        engine, level, moved, free, joined = self.engine, self.level, 0, FREE, None
+        engine, level, moved, free, parts = self.engine, self.level, 0, FREE, None
         partition = engine.partition(level, labels.copy())
         while True:
             count, settled = self._settle(partition, free)
-            if joined is not None and settled and not count:
-                return labels, engine.quality(joined), moved
+            if parts is not None and settled and not count:
+                return labels, engine.quality(parts), moved
             pieces = engine.connected(level, partition.labels)
             splits = engine.count(pieces) - engine.count(partition.labels)
-            labels, joined, joins = self._joined(pieces)
+            labels, parts, joins = self._joined(pieces)
             moved, free = moved + count, 0
             if splits or joins:
                 engine.take(partition, labels)
             elif settled:
-                return labels, engine.quality(joined), moved
+                return labels, engine.quality(parts), moved
 
     def _joined(self, pieces: Any) -> tuple[Any, Any, int]:
-        """Return labels of pieces that gain by no join, the partition of the pieces, and the number of joined ones.
+        """Return labels of communities that gain by no join, a level with a vertex for each, and the number of joins.
 
         Joined pieces are split and joined again on the graph of the pieces, which is far smaller.
         """
@@ -156,7 +156,7 @@ class SearchSteps:
             parts, above = engine.coarse(parts, engine.connected(parts, joined.labels))
             groups = engine.through(above, groups)
         firsts = engine.above(groups, engine.alone(self.level.n), parts.n)
-        return engine.through(firsts, groups), joined, total
+        return engine.through(firsts, groups), parts, total
 
     def _settle(self, partition: Any, free: int) -> tuple[int, bool]:
         """Move single vertices until none gains; return the number of vertices that have moved, and True.

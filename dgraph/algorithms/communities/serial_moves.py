@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from dgraph._support.compiled import njit
@@ -16,13 +18,13 @@ PASSES = 16
 """Passes of a sweep over its vertices at most."""
 
 
-def gaining(partition: Partition, units: Units, most: int, team: Team) -> tuple[np.ndarray, int]:
+def gaining(engine: Any, partition: Partition) -> tuple[np.ndarray, int]:
     """Return 1 for vertices that gain by a move, uint8 (n,), and their number."""
-    level = partition.level
+    level, units, team = partition.level, engine.units, engine.team
     threads, n = level.threads(team), level.n
     flags, (sums, touched) = np.zeros(n, np.uint8), level.tables(threads, n)
     team.run(
-        _find, threads, np.zeros(1, np.int64), units.scale, units.price, most, level.rows, partition.totals,
+        _find, threads, np.zeros(1, np.int64), units.scale, units.price, engine.most, level.rows, partition.totals,
         partition.bounds, flags, sums, touched,
     )  # fmt: skip
     return flags, int(np.count_nonzero(flags))
