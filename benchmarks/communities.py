@@ -61,7 +61,7 @@ PEERS, OURS = ("igraph", "networkit"), ("leiden", "louvain")
 
 
 def measure(graphs: list[str], scale: str, repeat: int, folder: Path) -> None:
-    """Add rows of graphs of a scale to ``communities.json`` and ``.md``, which have the newest of each size."""
+    """Add rows of graphs of a scale to ``communities-peers.json`` and ``.md``, which have the newest of each size."""
     peers.install(PEERS)
     os.environ.setdefault("DGRAPH_COMPILE", "always")  # first calls that NumPy answers are slower ones
     rows = []
@@ -76,10 +76,10 @@ def measure(graphs: list[str], scale: str, repeat: int, folder: Path) -> None:
             rows.append({"graph": name, "n": graph.n, "edges": graph.m, "side": side} | figures)
             print(_line(rows[-1]), flush=True)
     run = {"circumstances": record.circumstances((*PEERS, "leidenalg")), "rows": rows}
-    file = folder / "communities.json"
+    file = folder / "communities-peers.json"
     older = json.loads(file.read_text())["runs"] if file.exists() else []
     means = _means([row for kept in (*older[::-1], run) for row in kept["rows"]])
-    record.add(folder, "communities", [run], ("graph", "n", "side"), means, _table)
+    record.add(folder, "communities-peers", [run], ("graph", "n", "side"), means, _table)
     print(means)
 
 
