@@ -11,10 +11,12 @@ import pytest
 import dgraph
 from dgraph._support.compiled import njit
 from dgraph.algorithms.communities import host_engine, moves, refinement, search_steps
-from dgraph.algorithms.communities.community_totals import Partition
+from dgraph.algorithms.communities.community_arrays import sub_rounds
+from dgraph.algorithms.communities.community_totals import GROUPS, Partition
 from dgraph.algorithms.communities.exact_gains import gain
 from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cpu.threads.atomics import OPTIONS
+from dgraph.backend.cpu.threads.plain_kernels import PlainFirst
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.comm import SerialComm, world
 from dgraph.errors import DataError, UsageError
@@ -299,6 +301,63 @@ def test_other_methods_are_answered_with_what_there_is(name, words):
         dgraph.run(name, "path:4")
     with pytest.raises(AttributeError, match=words):
         getattr(dgraph, name)
+
+
+FORMS = pytest.mark.parametrize("plain", [True, False], ids=["arrays", "kernels"])
+"""Both forms of the kernels."""
+
+
+def search_of(graph, monkeypatch):
+    """Return the search of a run that ends before its first step."""
+    searches = []
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            search_steps.SearchSteps, "communities", lambda self, labels: searches.append(self) or (labels, 0, 0)
+        )
+        dgraph.louvain(graph)
+    return searches[0]
+
+
+@FORMS
+def test_a_vertex_gains_once_others_have_left_a_community_beside_it(plain, monkeypatch):
+    """None of its neighbours moves: only the sum of outflows shows that its bound no longer holds."""
+    monkeypatch.setattr(PlainFirst, "runs_plain", lambda self, args: plain)
+    pairs = [*nx.complete_graph(24).edges, (24, 25), (24, 26), (24, 26)]
+    search = search_of(make(*np.array(pairs).T, keep_parallel=True), monkeypatch)
+    labels = np.array([*[0] * 12, *[12] * 12, 25, 25, 0], np.int32)  # 0 to 11 share the community of 26
+    partition = search.engine.partition(search.level, labels)
+    assert not search.engine.gaining(partition)[0][24]
+    assert partition.slack[24] > -np.inf
+    search.engine.move(partition, search._salt, lambda active: True, active=np.arange(27) < 12)
+    assert np.array_equal(partition.labels, [*[12] * 24, 25, 25, 0])
+    assert search.engine.gaining(partition)[0][24]
+
+
+def test_balanced_rounds_of_both_forms_move_the_same_vertices(monkeypatch):
+    monkeypatch.setattr(search_steps, "FEW", 3)
+    graph, labels = dgraph.Graph.load("rmat:9,symmetric", weights="unit", comm=SerialComm(), device="cpu"), {}
+    for free in (0, 99):
+        monkeypatch.setattr(search_steps, "FREE", free)
+        for plain in (True, False):
+            monkeypatch.setattr(PlainFirst, "runs_plain", lambda self, args, plain=plain: plain)
+            result = dgraph.louvain(graph, random_state=3, validate=True)
+            labels[free, plain] = result.columns["community"]
+        np.testing.assert_array_equal(labels[free, True], labels[free, False])
+    assert not np.array_equal(labels[0, True], labels[99, True])
+
+
+@FORMS
+def test_of_equal_parts_the_smallest_is_joined(plain, monkeypatch):
+    """Vertex 0 of a star of equal edges joins one of its neighbours, all of which are lone parts of one gain."""
+    monkeypatch.setattr(PlainFirst, "runs_plain", lambda self, args: plain)
+    search = search_of(make(np.zeros(6, int) + 6, np.arange(6)), monkeypatch)
+    engine, partition = search.engine, search.engine.partition(search.level, np.zeros(7, np.int32))
+    for salt in range(40):
+        groups = sub_rounds(np.arange(7), salt, GROUPS)
+        if groups[6] < groups[:6].min():  # the centre chooses first
+            assert engine.refine(partition, salt)[6] == 0
+            return
+    raise AssertionError("no salt lets the centre choose first")
 
 
 def test_refinement_keeps_the_weight_from_each_part_to_the_rest_of_its_community(monkeypatch):

@@ -29,6 +29,7 @@ RUNS = [
     ("leiden", "rmat:8,symmetric", None, {"n_iterations": -1}),
     ("leiden", "grid:13x9", "0.5..2.5", {"theta": 0.0, "levels": 2}),
     ("leiden", "rmat:9,symmetric", None, {"theta": 0.0, "max_size": 30}),
+    ("leiden", "grid:17x13", None, {"theta": 0.0}),
     ("leiden", "grid:17x13", "1..9", {"n_iterations": -1, "theta": 1.0}),
     ("ktruss", "rmat:8,symmetric", None, {}),
     ("ktruss", "grid:13x9", None, {"k": 2}),

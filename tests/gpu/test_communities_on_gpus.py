@@ -62,7 +62,7 @@ def test_a_search_starts_from_communities_with_isolated_vertices(options):
 def test_vertices_move_one_by_one_where_rounds_gain_nothing(name, weights, monkeypatch):
     for engine in (host_engine.HostEngine, gpu_engine.GpuEngine):
 
-        def move(self, partition, salts, go_on, least=0, share=0, active=None, balanced=False, of_engine=engine.move):
+        def move(self, partition, salts, go_on, least=0, share=0, active=None, of_engine=engine.move, **named):
             return of_engine(self, partition, salts, go_on, least, share) if active is None else 0
 
         monkeypatch.setattr(engine, "move", move)
@@ -204,6 +204,20 @@ def test_balanced_rounds_are_those_of_a_cpu(mutant, monkeypatch):
     wanted = dgraph.run("louvain", graph, random_state=3)
     result = dgraph.run("louvain", graph.on(device=backend), random_state=3)
     assert np.array_equal(result.columns["community"], wanted.columns["community"]) == (mutant is None)
+
+
+@pytest.mark.parametrize("mutant", [
+    None, (", drift = 0;", ";"), ("weight /= (double)((i64)1 << env.patience)", "weight += 0"),
+    ("(estimate ? 0 : earlier)", "earlier"),
+], ids=["", "drift", "share", "earlier"])  # fmt: skip
+def test_estimates_of_long_rows_are_those_of_a_cpu(mutant, monkeypatch):
+    monkeypatch.setattr(search_steps, "MANY", 4)
+    graph, backend = dgraph.Graph.load("rmat:9,symmetric", weights="unit", device="cpu"), emulated.backend()
+    backend.device.mutants = () if mutant is None else (mutant,)
+    for name in ("louvain", "leiden"):
+        wanted = dgraph.run(name, graph).columns["community"]
+        labels = dgraph.run(name, graph.on(device=backend), validate=mutant is None).columns["community"]
+        assert np.array_equal(labels, wanted) == (mutant is None)
 
 
 def test_a_limit_of_sizes_is_served_by_the_host():

@@ -99,21 +99,23 @@ def chosen_labels(v, scale, price, most, rows, totals, bounds, beside) -> np.nda
     others, moves = c != chosen[row], chosen != own
     np.maximum.at(rival, row[others], exact[others])
     rival[moves] = np.maximum(rival[moves], staying[moves])
-    kept = mass_of[chosen] + np.where(moves, mass[v], 0)
-    highest, second, price_then = as_floats(best), as_floats(rival), cost.astype(np.float64) * (kept + drift[0])
+    kept, estimates = mass_of[chosen] + np.where(moves, mass[v], 0), offsets[v + 1] - offsets[v] > drift[3]
+    price_then = cost.astype(np.float64) * (kept + np.where(estimates, 0, drift[0]))
+    highest, second = as_floats(best), as_floats(rival)
     slack[v] = highest - second + price_then - ROUNDING * (np.abs(highest) + second + price_then)
     crossed[v], margins[v] = 0, np.maximum(highest, 0.0) - as_floats(staying)
     leaves = (sizes[own] > 1) & (best < 0)
-    slack[v[leaves]] = -np.inf
+    slack[v[leaves | estimates & (moves | (sizes[own] == 1))]] = -np.inf
     alone = ALONE if beside is None else np.where(sizes[v] == 0, v, own)
     return np.where(leaves, alone, chosen).astype(labels.dtype)
 
 
-def moving(v, scale, price, mass, labels, mass_of, bounds) -> np.ndarray:
+def moving(v, scale, price, rows, labels, mass_of, bounds) -> np.ndarray:
     """Return the vertices that may gain by a move, as bounds show: those for which ``stays`` is false."""
     slack, crossed, _, drift, _, _ = bounds
-    weight, cost = float(scale) * crossed[v], (price * mass[v]).astype(np.float64)
-    change = cost * (mass_of[labels[v]].astype(np.float64) + drift[0] + drift[1])
+    estimates, cost = np.diff(rows[0])[v] > drift[3], (price * rows[3][v]).astype(np.float64)
+    weight = float(scale) * crossed[v] * np.where(estimates, drift[2], 1)
+    change = cost * (mass_of[labels[v]].astype(np.float64) + np.where(estimates, 0, drift[0] + drift[1]))
     return v[~(weight + change + ROUNDING * (np.abs(weight) + change) < slack[v])]
 
 
@@ -123,7 +125,7 @@ def find_gaining(
 ) -> Iterator[None]:  # fmt: skip
     """Flag vertices that gain by a move."""
     yield
-    v = moving(np.arange(len(flags)), scale, price, rows[3], totals[0], totals[1], bounds)
+    v = moving(np.arange(len(flags)), scale, price, rows, totals[0], totals[1], bounds)
     gains = v[chosen_labels(v, scale, price, most, rows, totals, bounds, None) != totals[0][v]]
     flags[gains], bounds[0][gains] = 1, -np.inf
 
@@ -143,7 +145,7 @@ def move_in_rounds(
     for group in range(groups):
         v = order[starts[group] : starts[group + 1]]
         active[v] = 0
-        v = moving(v, scale, price, mass, labels, mass_of, bounds)
+        v = moving(v, scale, price, rows, labels, mass_of, bounds)
         if not len(v):
             continue
         new = chosen_labels(v, scale, price, most, rows, totals, bounds, sub_round == group)

@@ -63,6 +63,7 @@ struct Env {
     i64 n, scale, price, salt, next_salt, factor, swept_count, least_high, least_low, share;
     i64 fewest, most_rows, most_chunks, most_slots; // a launch goes on while its lists are of these sizes
     i64 tiles, balanced, distinct; // tiles of a chunk; distinct: no row has two arcs to one vertex
+    i64 patience, many; // bounds of rows of more than ``many`` arcs count 1/2^patience of the weight that neighbours have moved
 };
 CONSTANT Env env;
 

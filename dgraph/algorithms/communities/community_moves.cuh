@@ -11,11 +11,15 @@ DEVICE double absolute_of(double x) { return x < 0 ? -x : x; }
 // and not each of its warps, which would wait for one another. ``alone``: this block moves vertices between its choices.
 template <bool alone, class T> DEVICE T total(const T* p) { return alone ? FRESH(p) : KNOWN(p); }
 
+// True if the bounds of v are an estimate: without drift, and with a share of the weight that neighbours have moved.
+DEVICE bool estimated(u32 v) { return env.patience && env.offsets[v + 1] - env.offsets[v] > env.many; }
+
 // True if bounds show that v, of community ``own``, gains by no move. ``drift``: of all rounds, with this one.
 template <bool alone> DEVICE bool stays(u32 v, u32 own, i64 cost, double drift) {
     const double slack = FRESH(env.slack + v);
     if (slack <= NO_SLACK) return false;
-    const double weight = (double)env.scale * (double)FRESH(env.crossed + v);
+    double weight = (double)env.scale * (double)FRESH(env.crossed + v);
+    if (estimated(v)) weight /= (double)((i64)1 << env.patience), drift = 0;
     const double change = (double)cost * ((double)total<alone>(env.mass_of + own) + drift);
     return weight + change + ROUNDING * (absolute_of(weight) + change) < slack;
 }
@@ -71,9 +75,11 @@ template <bool alone> struct Moving {
         if (!finds) env.proposed[v] = chosen;
         else if (chosen != own) atomicAdd(env.results + MOVES, (u64)1);
         const double gained = as_double(stays), rival = other.label == NONE ? 0 : larger(as_double(other), 0.0);
-        const double price = (double)cost * ((double)mass + earlier);
+        const bool estimate = estimated(v);
+        const double price = (double)cost * ((double)mass + (estimate ? 0 : earlier));
         const double error = ROUNDING * (absolute_of(gained) + rival + price);
-        env.slack[v] = chosen == own ? gained - rival + price - error : NO_SLACK;
+        const bool bounded = chosen == own && (!estimate || (own_size > 1 && best.high >= 0));
+        env.slack[v] = bounded ? gained - rival + price - error : NO_SLACK;
         env.crossed[v] = chosen == own || group < 0 ? 0 : (i64)bits_of(larger(as_double(best), 0.0) - gained);
     }
 };
@@ -351,21 +357,8 @@ KERNEL add_totals(i64) {
     }
 }
 
-// Squares of masses, and if ``whole`` the weight of arcs within communities, for which lists have all rows.
-KERNEL add_quality(i64 whole) {
-    SHARED(Room, room);
-    add_squares();
-    if (!whole) return;
-    load_lists(room);
-    u64 inner = 0;
-    walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool) {
-        const u32 own = env.labels[v];
-        for (i64 e = first + lane_id(); e < last; e += 32)
-            if (env.labels[env.targets[e]] == own) inner += weight(e);
-    });
-    inner = warp_sum(inner);
-    if (lane_id() == 0 && inner) atomicAdd(env.results + INNER, inner);
-}
+// Squares of masses.
+KERNEL add_quality(i64) { add_squares(); }
 
 // Mark vertices that may gain by a move.
 KERNEL mark_candidates(i64) {

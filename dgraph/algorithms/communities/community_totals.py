@@ -33,14 +33,15 @@ class Partition:
         outflow: mass that left each community in this round, int64 (n,).
         margins: of a vertex that is to move, by how much the gain exceeds that of staying, float64 (n,).
         inflow: mass that is to enter each community in this sub-round, less that to leave it, int64 (n,).
-        drift: sum of the largest outflow of each round before, and the largest one of this round, float64 (2,).
+        drift: sum of the largest outflow of each round before, the largest one of this round; then the share of
+            ``crossed`` that counts for vertices of more arcs than the last entry, float64 (4,); see :func:`estimated`.
     """
 
     def __init__(self, level: GraphLevel, labels: np.ndarray):
         n, self.level = level.n, level
         self._add(labels)
         self.slack, self.crossed = np.full(n, -np.inf), np.zeros(n, np.int64)
-        self.outflow, self.drift = np.zeros(n, np.int64), np.zeros(2)
+        self.outflow, self.drift = np.zeros(n, np.int64), np.array([0, 0, 1, np.inf])
         self.margins, self.inflow = np.empty(n), np.zeros(n, np.int64)
 
     def _add(self, labels: np.ndarray) -> None:
@@ -62,7 +63,7 @@ class Partition:
 
     def end_round(self) -> None:
         """Begin another round of outflows."""
-        self.drift[:] = self.drift.sum(), 0
+        self.drift[:2] = self.drift[:2].sum(), 0
         self.outflow.fill(0)
 
     def take(self, labels: np.ndarray) -> None:
@@ -139,7 +140,13 @@ def gather(v, offsets, targets, weights, labels, sums, touched):
 
 
 @njit(**INLINE)
-def stays(v, scale, price, mass, labels, mass_of, bounds):
+def estimated(v, offsets, drift):
+    """Return True if the bounds of v are an estimate: without outflows, and with a share of ``crossed``."""
+    return offsets[v + 1] - offsets[v] > drift[3]
+
+
+@njit(**INLINE)
+def stays(v, scale, price, rows, labels, mass_of, bounds):
     """Return True if bounds show that v gains by no move: the row need not be read.
 
     A gain changes with the weights to two communities and with their masses. The mass of v's own community is exact,
@@ -148,8 +155,10 @@ def stays(v, scale, price, mass, labels, mass_of, bounds):
     slack, crossed, _, drift, _, _ = bounds
     if slack[v] == -np.inf:
         return False
-    weight, cost = float(scale) * float(crossed[v]), float(price) * float(mass[v])
-    change = cost * (float(mass_of[labels[v]]) + drift[0] + drift[1])
+    weight, cost, outflows = float(scale) * float(crossed[v]), float(price) * float(rows[3][v]), drift[0] + drift[1]
+    if estimated(v, rows[0], drift):
+        weight, outflows = weight * drift[2], 0.0
+    change = cost * (float(mass_of[labels[v]]) + outflows)
     return weight + change + ROUNDING * (abs(weight) + change) < slack[v]
 
 
@@ -255,10 +264,14 @@ def best_move(v, scale, price, most, rows, totals, bounds, sums, touched, salt, 
         if exceeds(exact, rival):
             rival = exact
     sums[own] = 0
-    first, second, price_then = as_float(best), as_float(rival), float(cost) * (float(kept) + drift[0])
+    estimate = estimated(v, offsets, drift)
+    outflows = 0.0 if estimate else drift[0]
+    first, second, price_then = as_float(best), as_float(rival), float(cost) * (float(kept) + outflows)
     slack[v] = first - second + price_then - ROUNDING * (abs(first) + second + price_then)
     crossed[v] = 0
     margins[v] = max(first, 0.0) - as_float(staying)
+    if estimate and (chosen != own or sizes[own] == 1):
+        slack[v] = -np.inf
     if sizes[own] == 1 or best[0] >= 0:
         return chosen
     slack[v] = -np.inf

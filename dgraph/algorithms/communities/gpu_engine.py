@@ -58,6 +58,7 @@ MEMBERS = (
     "slack", "crossed", "outflow", "inflow", "drift", "flags", "swept", "chosen", "place", "degrees", "gate", "kept",
     "owners", "search", "actives", "n", "scale", "price", "salt", "next_salt", "factor", "swept_count", "least_high",
     "least_low", "share", "fewest", "most_rows", "most_chunks", "most_slots", "tiles", "balanced", "distinct",
+    "patience", "many",
 )  # fmt: skip
 """Members of ``Env``."""
 
@@ -224,13 +225,11 @@ class GpuEngine:
         self._launch("add_totals", level.rows | {"labels": labels} | totals)
         return totals
 
-    def quality(self, partition: GpuPartition) -> int:
-        """Return the exact quality."""
-        lists = self.lists_of(partition.level)
+    def quality(self, level: GpuLevel) -> int:
+        """Return the exact quality of communities that are a level's vertices."""
         self._clear()
-        self._launch("add_quality", partition.arrays | lists, 1)
-        counts = self._counted()
-        return self._quality(partition.level.loops + int(counts[INNER]), counts)
+        self._launch("add_quality", level.rows | {"mass_of": level.rows["mass"]})
+        return self._quality(level.loops, self._counted())
 
     def _quality(self, inner: int, counts: np.ndarray) -> int:
         squares = sum(int(counts[SQUARES + i]) << 32 * i for i in range(4))
@@ -238,7 +237,7 @@ class GpuEngine:
 
     def move(
         self, partition: GpuPartition, salts: Callable[[], int], go_on: Callable[[int], bool], least: int = 0,
-        share: int = 0, active: Any = None, balanced: bool = False,
+        share: int = 0, active: Any = None, balanced: bool = False, patience: int = 0, many: int = 0,
     ) -> int:  # fmt: skip
         """Move vertices in rounds, of which the first has active ones, or all; see ``moves.py``.
 
@@ -266,6 +265,7 @@ class GpuEngine:
             blocks, fewest, most_rows = self._grid("move_rounds", count, n)
             bounds = {"most_chunks": len(lists["chunk_row"]), "most_slots": len(self.tables["table"])}
             bounds |= {"fewest": fewest, "most_rows": min(most_rows, n), "share": share, "balanced": int(balanced)}
+            bounds |= {"patience": patience, "many": many}
             bounds["least_high"], bounds["least_low"] = _limbs(least)
             self._clear()
             self._launch(

@@ -8,7 +8,6 @@ import numpy as np
 
 from dgraph._support.compiled import njit
 from dgraph.algorithms.communities.community_arrays import first_plain, fold_rows, pack_rows
-from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, fetch_add, prefetch
 from dgraph.backend.cpu.threads.team import Team
 
@@ -69,13 +68,6 @@ class GraphLevel:
     def tables(self, threads: int, labels: int) -> tuple[np.ndarray, np.ndarray]:
         """Return a sum of weights for each label, 0, and room for the labels of a row, by thread."""
         return np.zeros((threads, labels), self.weights.dtype), np.empty((threads, labels + 1), np.int32)
-
-    def quality(self, labels: np.ndarray, units: Units, team: Team) -> int:
-        """Return the exact quality of labels."""
-        threads = self.threads(team)
-        inner = np.zeros((threads, 8), np.int64)  # a cache line for each thread
-        team.run(_add_inner, threads, np.zeros(1, np.int64), *self.rows[:3], labels, inner)
-        return units.quality(int(self.loops.sum() + inner.sum()), sums_by(labels, self.mass))
 
     def coarse(self, labels: np.ndarray, team: Team) -> tuple[GraphLevel, np.ndarray]:
         """Return the level with a vertex for each label, in the order of their smallest vertices.
@@ -173,23 +165,6 @@ def _pack(t, threads, taken, firsts, offsets, targets, weights, out_targets, out
             for i in range(offsets[group], offsets[group + 1]):
                 out_targets[i] = targets[i + shift]
                 out_weights[i] = weights[i + shift]
-
-
-@first_plain
-@njit(**OPTIONS)
-def _add_inner(t, threads, taken, offsets, targets, weights, labels, inner):
-    """Add up the weight of the arcs within communities."""
-    n, total = len(labels), 0
-    while True:
-        first = fetch_add(taken, 0, CHUNK)
-        if first >= n:
-            break
-        for v in range(first, min(first + CHUNK, n)):
-            label = labels[v]
-            for i in range(offsets[v], offsets[v + 1]):
-                if labels[targets[i]] == label:
-                    total += weights[i]
-    inner[t][0] = total
 
 
 @first_plain

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from dgraph.algorithms.communities.community_totals import Partition
@@ -25,6 +23,8 @@ class HostEngine:
         team: threads.
     """
 
+    move, gaining, refine = move, gaining, refine
+
     def __init__(self, units: Units, most: int, theta: float | None, team: Team):
         self.units, self.most, self.theta, self.team = units, most, theta, team
 
@@ -32,23 +32,9 @@ class HostEngine:
         """Return labels with their totals."""
         return Partition(level, labels)
 
-    def quality(self, partition: Partition) -> int:
-        """Return the exact quality."""
-        return partition.level.quality(partition.labels, self.units, self.team)
-
-    def move(
-        self, partition: Partition, salts: Callable[[], int], go_on: Callable[[int], bool], least: int = 0,
-        share: int = 0, active: np.ndarray | None = None, balanced: bool = False,
-    ) -> int:  # fmt: skip
-        """Move vertices in rounds, of which the first has active ones, or all; see ``moves.py``."""
-        if active is None:
-            active = (np.diff(partition.level.offsets) > 0) | (partition.sizes[partition.labels] > 1)
-        active = active.astype(np.uint8)
-        return move(partition, self.units, self.most, salts, go_on, least, share, active, balanced, self.team)
-
-    def gaining(self, partition: Partition) -> tuple[np.ndarray, int]:
-        """Return 1 for vertices that gain by a move, uint8 (n,), and their number."""
-        return gaining(partition, self.units, self.most, self.team)
+    def quality(self, level: GraphLevel) -> int:
+        """Return the exact quality of communities that are a level's vertices."""
+        return self.units.quality(int(level.loops.sum()), level.mass)
 
     def sweep(self, partition: Partition, active: np.ndarray, count: int, listed: np.ndarray | None) -> np.ndarray:
         """Move ``listed`` vertices and the first ``count`` active ones, in turn; return them, ascending."""
@@ -60,10 +46,6 @@ class HostEngine:
     def take(self, partition: Partition, labels: np.ndarray) -> None:
         """Take labels whose communities are mostly the same, by any names."""
         partition.take(labels)
-
-    def refine(self, partition: Partition, salt: int) -> np.ndarray:
-        """Return the part of each vertex; see ``refinement.py``."""
-        return refine(partition, self.units, self.theta or 0.0, salt, self.team)
 
     def coarse(self, level: GraphLevel, labels: np.ndarray) -> tuple[GraphLevel, np.ndarray]:
         """Return the level with a vertex for each label, and the vertex of it for each vertex."""

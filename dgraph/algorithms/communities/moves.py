@@ -8,6 +8,7 @@ reads its row unless bounds show that it stays (:func:`stays`).
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -26,33 +27,36 @@ from dgraph.algorithms.communities.community_totals import (
 )
 from dgraph.algorithms.communities.exact_gains import gain
 from dgraph.algorithms.communities.graph_level import chunk_of, prefetch_row
-from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, add_into, barrier, fetch_add, mixed
-from dgraph.backend.cpu.threads.team import Team
 
 
 def move(
-    partition: Partition, units: Units, most: int, salts: Callable[[], int], go_on: Callable[[int], bool], least: int,
-    share: int, active: np.ndarray, balanced: bool, team: Team,
+    engine: Any, partition: Partition, salts: Callable[[], int], go_on: Callable[[int], bool], least: int = 0,
+    share: int = 0, active: np.ndarray | None = None, balanced: bool = False, patience: int = 0, many: int = 0,
 ) -> int:  # fmt: skip
     """Move vertices until a round gains little; return by how much the quality rose, 0 or more.
 
     Args:
+        engine: with units, threads, and the largest number of vertices in a community.
         partition: changed in place.
-        units: of the quality.
-        most: largest number of the graph's vertices in a community.
         salts: returns the seed of the next round.
         go_on: called with the number of active vertices before each round; False ends the moves; collective.
         least: gain of a round with which the moves end.
         share: they also end with a round that gains at most 1/share of all of these rounds; 0: they do not.
-        active: 1 for vertices that look first, uint8 (n,); changed.
+        active: 1 for vertices that look first, (n,); None: all.
         balanced: of vertices that would move between two communities at once, only as many do as still gain; see
             :func:`_balance`.
-        team: threads.
+        patience: bounds of vertices of many arcs count 1/2^patience of the weight that neighbours have moved, so that
+            these rows are read less often, and some that gain are not; 0: all bounds are exact.
+        many: arcs above which a vertex has many.
     """
-    level, labels = partition.level, partition.labels
+    level, labels, units, team = partition.level, partition.labels, engine.units, engine.team
+    if active is None:
+        active = (np.diff(level.offsets) > 0) | (partition.sizes[labels] > 1)
+    active = active.astype(np.uint8)
     n, most_threads = level.n, level.round_threads(level.n, team)
     best = quality = 0
+    partition.drift[2:] = 2.0**-patience, many if patience else np.inf
     kept, proposed = labels.copy(), labels.copy()
     sums, touched = level.tables(most_threads, n)
     starts, order = np.zeros(GROUPS + 1, np.int64), np.empty(n, np.int32)
@@ -67,8 +71,8 @@ def move(
         inner, squares = np.zeros((threads, 8), np.int64), np.zeros(3, np.int64)
         team.run(
             _round, threads, np.zeros(16, np.int64), np.zeros(3 * GROUPS, np.int64), starts, order, units.scale,
-            units.price, most, level.rows, partition.totals, partition.bounds, proposed, active, salt, groups, balanced,
-            sums, touched, inner, squares,
+            units.price, engine.most, level.rows, partition.totals, partition.bounds, proposed, active, salt, groups,
+            balanced, sums, touched, inner, squares,
         )  # fmt: skip
         partition.end_round()
         masses = (int(squares[2]) << 64) + (int(squares[1]) << 32) + int(squares[0])
@@ -113,7 +117,7 @@ def _round(
                 v = order[k]
                 prefetch_row(order, k, high, rows)
                 active[v] = 0
-                if not stays(v, scale, price, mass, labels, mass_of, bounds):
+                if not stays(v, scale, price, rows, labels, mass_of, bounds):
                     new = proposed[v] = best_move(
                         v, scale, price, most, rows, totals, bounds, all_sums[t], all_touched[t], salt, group, groups
                     )  # fmt: skip

@@ -12,6 +12,7 @@ wins.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,6 @@ from dgraph.algorithms.communities.exact_gains import as_float, exceeds, gain
 from dgraph.algorithms.communities.graph_level import CHUNK, chunk_of, prefetch_row
 from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cpu.threads.atomics import OPTIONS, barrier, fetch_add, mixed
-from dgraph.backend.cpu.threads.team import Team
 
 NOISE_BITS = 12
 """Binary logarithm of the number of values of the noise."""
@@ -34,9 +34,9 @@ def noise() -> np.ndarray:
     return np.rint(-np.log(-np.log(shares)) * 2**20) / 2**20
 
 
-def refine(partition: Partition, units: Units, theta: float, salt: int, team: Team) -> np.ndarray:
+def refine(engine: Any, partition: Partition, salt: int) -> np.ndarray:
     """Return the part of each vertex, int32 (n,), named by one of its vertices."""
-    level = partition.level
+    level, units, theta, team = partition.level, engine.units, engine.theta or 0.0, engine.team
     threads, n = level.round_threads(level.n, team), level.n
     parts, change, totals = np.arange(n, dtype=np.int32), np.zeros(n, np.int64), np.zeros(4 * n, np.int64)
     totals[MASS::4], totals[SIZE::4] = level.mass, 1

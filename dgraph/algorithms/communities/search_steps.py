@@ -32,6 +32,9 @@ FREE = 2
 USEFUL = 10
 """Balanced rounds end where they move less than 1/USEFUL of those that gain."""
 
+PATIENCE, MANY = 4, 128
+"""In levels, bounds of rows of more than MANY arcs count 1/2^PATIENCE of the weight that neighbours have moved."""
+
 LARGEST_SALT = (1 << 62) - 1
 
 
@@ -95,7 +98,7 @@ class SearchSteps:
         self.levels, gained = 0, 0
         while True:
             partition = engine.partition(level, labels)
-            gain = engine.move(partition, self._salt, self._go_on, least, share)
+            gain = engine.move(partition, self._salt, self._go_on, least, share, patience=PATIENCE, many=MANY)
             gained, labels = gained + gain, partition.labels
             self.levels += 1
             if below and not gain and not refines:
@@ -119,30 +122,41 @@ class SearchSteps:
         """Return labels that no move, split or join improves, their quality, and the number of moved vertices.
 
         Vertices move until none gains; then communities are split into their connected pieces, and pieces are joined.
-        Each step raises the exact quality, so it ends. The first turn leaves moves one by one to the next, as splits
-        and joins change the masses that these depend on.
+        Each step raises the exact quality, so it ends, at the latest where no vertex moves after joins. The first turn
+        leaves moves one by one to the next, as splits and joins change the masses that these depend on.
         """
-        engine, level, moved, free = self.engine, self.level, 0, FREE
+        engine, level, moved, free, parts = self.engine, self.level, 0, FREE, None
         partition = engine.partition(level, labels.copy())
         while True:
             count, settled = self._settle(partition, free)
+            if parts is not None and settled and not count:
+                return labels, engine.quality(parts), moved
             pieces = engine.connected(level, partition.labels)
             splits = engine.count(pieces) - engine.count(partition.labels)
-            labels, joined, joins = self._joined(pieces)
+            labels, parts, joins = self._joined(pieces)
             moved, free = moved + count, 0
             if splits or joins:
                 engine.take(partition, labels)
             elif settled:
-                return labels, engine.quality(joined), moved
+                return labels, engine.quality(parts), moved
 
     def _joined(self, pieces: Any) -> tuple[Any, Any, int]:
-        """Return labels of pieces that gain by no join, the partition of the pieces, and the number of joined ones."""
-        engine, level = self.engine, self.level
-        parts, groups = engine.coarse(level, pieces)
-        joined = engine.partition(parts, engine.alone(parts.n))
-        joins, _ = self._settle(joined, 0)
-        firsts = engine.above(groups, engine.alone(level.n), parts.n)
-        return engine.through(engine.through(firsts, joined.labels), groups), joined, joins
+        """Return labels of communities that gain by no join, a level with a vertex for each, and the number of joins.
+
+        Joined pieces are split and joined again on the graph of the pieces, which is far smaller.
+        """
+        engine, total = self.engine, 0
+        parts, groups = engine.coarse(self.level, pieces)
+        while True:
+            joined = engine.partition(parts, engine.alone(parts.n))
+            joins, _ = self._settle(joined, 0)
+            if not joins:
+                break
+            total += joins
+            parts, above = engine.coarse(parts, engine.connected(parts, joined.labels))
+            groups = engine.through(above, groups)
+        firsts = engine.above(groups, engine.alone(self.level.n), parts.n)
+        return engine.through(firsts, groups), parts, total
 
     def _settle(self, partition: Any, free: int) -> tuple[int, bool]:
         """Move single vertices until none gains; return the number of vertices that have moved, and True.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from dgraph._support.compiled import njit
@@ -16,13 +18,13 @@ PASSES = 16
 """Passes of a sweep over its vertices at most."""
 
 
-def gaining(partition: Partition, units: Units, most: int, team: Team) -> tuple[np.ndarray, int]:
+def gaining(engine: Any, partition: Partition) -> tuple[np.ndarray, int]:
     """Return 1 for vertices that gain by a move, uint8 (n,), and their number."""
-    level = partition.level
+    level, units, team = partition.level, engine.units, engine.team
     threads, n = level.threads(team), level.n
     flags, (sums, touched) = np.zeros(n, np.uint8), level.tables(threads, n)
     team.run(
-        _find, threads, np.zeros(1, np.int64), units.scale, units.price, most, level.rows, partition.totals,
+        _find, threads, np.zeros(1, np.int64), units.scale, units.price, engine.most, level.rows, partition.totals,
         partition.bounds, flags, sums, touched,
     )  # fmt: skip
     return flags, int(np.count_nonzero(flags))
@@ -43,13 +45,13 @@ def sweep(partition: Partition, units: Units, most: int, vertices: np.ndarray) -
 @njit(**OPTIONS)
 def _find(t, threads, taken, scale, price, most, rows, totals, bounds, flags, all_sums, all_touched):
     """Flag vertices that gain by a move."""
-    n, mass, labels, mass_of = len(flags), rows[3], totals[0], totals[1]
+    n, labels, mass_of = len(flags), totals[0], totals[1]
     while True:
         first = fetch_add(taken, 0, CHUNK)
         if first >= n:
             return
         for v in range(first, min(first + CHUNK, n)):
-            if stays(v, scale, price, mass, labels, mass_of, bounds):
+            if stays(v, scale, price, rows, labels, mass_of, bounds):
                 continue
             best = best_move(v, scale, price, most, rows, totals, bounds, all_sums[t], all_touched[t], 0, -1, 1)
             if best != labels[v]:
@@ -64,7 +66,7 @@ def _sweep(vertices, scale, price, most, rows, totals, bounds, sums, touched):
     for _ in range(PASSES):
         moves = False
         for v in vertices:
-            if stays(v, scale, price, rows[3], labels, mass_of, bounds):
+            if stays(v, scale, price, rows, labels, mass_of, bounds):
                 continue
             new = best_move(v, scale, price, most, rows, totals, bounds, sums, touched, 0, -1, 1)
             if new == ALONE:
