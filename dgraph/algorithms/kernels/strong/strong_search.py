@@ -112,8 +112,7 @@ def _search(split, offsets, targets, part, ids, labels, cursor, times, low, pare
                 top += 1
             step, least, e = -1, low[v], cursor[v]
             while e < offsets[v + 1]:
-                w = targets[e]
-                e += 1
+                w, e = targets[e], e + 1
                 if split and part[w] != part[v]:
                     continue
                 if not low[w]:
@@ -122,8 +121,7 @@ def _search(split, offsets, targets, part, ids, labels, cursor, times, low, pare
                 least = min(least, low[w])
             cursor[v], low[v] = e, least
             if step >= 0:
-                parent[step] = v
-                v = step
+                parent[step], v = v, step
                 continue
             if least == times[v]:
                 last, smallest = top, ids[v]

@@ -317,12 +317,6 @@ def list_changed(t, threads, W, c):
     expand(t, threads, np.int64(TOUCHED_TAIL), lists(W, c).next_bits, lists(W, c).touched, W, c)
 
 
-@njit(**SPLICED)
-def list_frontier(t, threads, W, c):
-    """List the frontier's bitmap in the queue."""
-    expand(t, threads, np.int64(BITS_TAIL), lists(W, c).bits, lists(W, c).queue, W, c)
-
-
 @njit(**INNER)
 def vertex_phase(t, threads, F, P, G, W, c):
     """Run ``apply`` on changed masters, or on all live ones; sort them into near and far bucket where there are some.

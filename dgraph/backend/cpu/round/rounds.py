@@ -314,7 +314,7 @@ def run_fused(t, threads, limit, small, push, pull, F, P, G, R, W, c):
         pulled = c[MODE] == PULL
         G = end_round(P, G, c[QUEUED], c[EDGES], c)
         if CAN_PULL and not ALL and pulled and c[MODE] == PUSH and c[BITS] and not c[DONE]:
-            list_frontier(t, threads, W, c)
+            expand(t, threads, np.int64(BITS_TAIL), lists(W, c).bits, lists(W, c).queue, W, c)
             c[BITS] = 0
             barrier(W.gate, threads)
         if c[DONE] or c[ROUND] == last:
