@@ -138,9 +138,8 @@ class ArcMatrix:
         ascends[offsets[1:-1][(offsets[1:-1] > 0) & (offsets[1:-1] < len(neighbours))] - 1] = True
         with suppress(ImportError):
             sparse = import_module("scipy.sparse")
-            ones = np.ones(len(neighbours))
             by_rows, by_columns = (
-                kind((ones, indices.view(np.int32), offsets.astype(np.int32)), shape=shape)
+                kind((np.ones(len(indices)), indices.view(np.int32), offsets.astype(np.int32)), shape=shape)
                 for kind, (indices, offsets) in ((sparse.csr_array, self._arcs), (sparse.csc_array, self._pushed))
             )
             return by_rows, by_columns if ascends.all() else None
