@@ -140,7 +140,7 @@ def run(
             if manager is not None:
                 manager.end()
         if comm.size == 1 and backend.put is None and ALGORITHMS.get(work.name) is type(work):
-            LATER.begin(_tiny_task(work, *types, run_options), time.thread_time() - seconds, spent)
+            LATER.begin(partial(_tiny_task, work, *types, run_options), time.thread_time() - seconds, spent)
         outcome = Outcome.of(named, work, answer, ctx, start)
         if certified is not None:
             with comm.watchdog.watching(run_options.watchdog):

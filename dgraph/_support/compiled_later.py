@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -42,17 +43,19 @@ class Later:
         self.off, self._stems, self._tasks = False, list[str](), set[str]()
         self._process: Any = None
 
-    def begin(self, task: str, seconds: float, spent: dict[str, float]) -> None:
+    def begin(self, task_of_call: Callable[[], str], seconds: float, spent: dict[str, float]) -> None:
         """Start the process for a call of so many seconds, unless one has run for the task.
 
         Args:
-            task: of :mod:`dgraph.tools.compile_beside`.
+            task_of_call: returns the task of :mod:`dgraph.tools.compile_beside`.
             seconds: of the call.
             spent: seconds of uncompiled code before the call, by name.
         """
+        if self.off or seconds < PAYS or self._process is not None or os.environ.get("DGRAPH_COMPILE"):
+            return
         stems = [stem for stem, total in first_runs.spent().items() if total > spent.get(stem, 0.0)]
-        idle = self._process is None and task not in self._tasks and not os.environ.get("DGRAPH_COMPILE")
-        if self.off or not idle or not stems or seconds < PAYS or share([mask()], mask()) < 2:
+        task = task_of_call()
+        if not stems or task in self._tasks or share([mask()], mask()) < 2:
             return
         self._tasks.add(task)
         with suppress(OSError):

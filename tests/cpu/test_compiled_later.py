@@ -56,25 +56,25 @@ def later(monkeypatch, tmp_path):
 @pytest.mark.parametrize(("code", "compiles"), [(0, True), (1, False)])
 def test_code_is_taken_from_a_process_that_ended_well(later, code, compiles):
     later, process, tasks = later
-    later.begin("bc", 0.4, {"other": 0.5})
+    later.begin(lambda: "bc", 0.4, {"other": 0.5})
     later.collect()
     assert first_runs.uncompiled("mine")
     process.returncode = code
     later.collect()
     assert first_runs.uncompiled("mine") is not compiles
     assert first_runs.uncompiled("other")
-    later.begin("bc", 0.4, {})
-    later.begin("mst", 0.4, {})
-    later.begin("leiden", 0.4, {})  # one process at a time
+    later.begin(lambda: "bc", 0.4, {})
+    later.begin(lambda: "mst", 0.4, {})
+    later.begin(lambda: "leiden", 0.4, {})  # one process at a time
     assert tasks == ["bc", "mst"]
 
 
 def test_quick_calls_and_commands_start_none(later):
     later, _, tasks = later
-    later.begin("bc", 0.2, {})
-    later.begin("bc", 0.4, first_runs.spent())
+    later.begin(lambda: "bc", 0.2, {})
+    later.begin(lambda: "bc", 0.4, first_runs.spent())
     later.off = True
-    later.begin("bc", 0.4, {})
+    later.begin(lambda: "bc", 0.4, {})
     assert not tasks
 
 
