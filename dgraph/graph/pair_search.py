@@ -87,56 +87,40 @@ def _search(offsets, targets, in_offsets, in_sources, source, target, levels, qu
     meeting = [np.int64(0)]
     meeting.clear()
     while not met and ahead < front and back < behind:
-        arcs = 0
-        if arcs_ahead <= arcs_behind:
-            last = front
-            for place in range(ahead, last):
-                u = np.int64(queue[place])
-                for arc in range(offsets[u], offsets[u + 1]):
-                    v = np.int64(targets[arc])
-                    if levels[v] < 0:
-                        met = True
-                        if not paths:
-                            break
-                        if parents[v] == n:
-                            meeting.append(v)
+        arcs, forward = 0, arcs_ahead <= arcs_behind
+        rows, ends = (offsets, targets) if forward else (in_offsets, in_sources)
+        low, high, level = (ahead, front, depth + 1) if forward else (back, behind, -(height + 1))
+        for place in range(low, high):
+            u = np.int64(queue[place])
+            for arc in range(rows[u], rows[u + 1]):
+                v = np.int64(ends[arc])
+                if levels[v] * level < 0:  # of the other end, and on its last level: else the ends had met before
+                    met = True
+                    if not paths:
+                        break
+                    if not forward or parents[v] == n:
+                        meeting.append(v)
+                    if forward:
                         parents[v] = min(parents[v], u)
-                    elif met:
-                        continue  # vertices that are first reached now are on no shortest path
-                    elif levels[v] == 0:
-                        levels[v], queue[front] = depth + 1, v
-                        front += 1
-                        arcs += offsets[v + 1] - offsets[v]
-                        if paths:
-                            parents[v] = u
-                    elif paths and levels[v] == depth + 1:
-                        parents[v] = min(parents[v], u)
-                if met and not paths:
-                    break
-            ahead, arcs_ahead = last, arcs
-            depth += 1
+                    else:
+                        levels[v] = level
+                elif met:
+                    continue  # vertices that are first reached now are on no shortest path
+                elif levels[v] == 0:
+                    levels[v] = level
+                    arcs += rows[v + 1] - rows[v]
+                    front, back = (front + 1, back) if forward else (front, back - 1)
+                    queue[front - 1 if forward else back] = v
+                    if paths:
+                        parents[v] = u if forward else n
+                elif paths and forward and levels[v] == level:
+                    parents[v] = min(parents[v], u)
+            if met and not paths:
+                break
+        if forward:
+            ahead, arcs_ahead, depth = high, arcs, depth + 1
         else:
-            last = back
-            for place in range(behind - 1, last - 1, -1):
-                v = np.int64(queue[place])
-                for arc in range(in_offsets[v], in_offsets[v + 1]):
-                    u = np.int64(in_sources[arc])
-                    if levels[u] == depth:
-                        met = True
-                        if not paths:
-                            break
-                        levels[u] = -(height + 1)
-                        meeting.append(u)
-                    elif levels[u] == 0 and not met:
-                        back -= 1
-                        levels[u], queue[back] = -(height + 1), u
-                        arcs += in_offsets[u + 1] - in_offsets[u]
-                        if paths:
-                            parents[u] = n
-                if met and not paths:
-                    break
-            behind, arcs_behind = last, arcs
-            height += 1
+            behind, arcs_behind, height = low, arcs, height + 1
     if len(meeting) > 0:
         _lead_on(offsets, targets, levels, parents, meeting)
     for place in range(front):
