@@ -80,7 +80,7 @@ def test_quick_calls_and_commands_start_none(later):
 
 def test_a_task_has_the_types_of_the_graph_and_no_vertices(monkeypatch):
     tasks = []
-    monkeypatch.setattr(LATER, "begin", lambda task, *more: tasks.append(json.loads(task)))
+    monkeypatch.setattr(LATER, "begin", lambda task, *more: tasks.append(json.loads(task())))
     graph = dgraph.Graph.from_edges([0, 1], [1, 2], [0.5, 1.5], comm=SerialComm(), device=dgraph.Cpu())
     dgraph.bc(graph, sources=[0, 2], weighted=True)
     dgraph.bc(graph.undirected(), k=2, random_state=7)
