@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import time
 import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from dgraph._support import first_runs, interrupts
 from dgraph._support.arguments import flag, instance, path
@@ -116,7 +112,7 @@ def run(
         needs = work.needs_rows if comm.size > 1 else None
         rows = with_whole_rows(counted, work.name, needs, run_record, run_progress) if needs else counted
         local = local_graph(rows, run_record, run_progress)
-        types = counted.directed, counted.weight_type
+        uncompiled = LATER.call(counted) if comm.size == 1 and not backend.compiles_in_parallel else None
         start = start_of(previous, named, version, local, directed, comm)
         certified = oriented if validate else None
         del oriented, counted, rows  # of a graph that was loaded here, only this rank's part stays while rounds run
@@ -126,8 +122,6 @@ def run(
             run_options.max_rounds, place, manager, names, start.answer, bool(repeats),
         )  # fmt: skip
         watched = comm.watchdog.watching(run_options.watchdog)
-        LATER.collect()
-        spent, seconds = first_runs.spent(), time.thread_time()
         with run_record("solve"), interrupts.deferred(), watched, first_runs.plain_kernels() as kernels:
             run_progress.phase("solve", work.name)
             answer = solved(work, ctx)
@@ -139,8 +133,8 @@ def run(
                 run_record.choose("kernels", "compiled quickly", remark)
             if manager is not None:
                 manager.end()
-        if comm.size == 1 and backend.put is None and ALGORITHMS.get(work.name) is type(work):
-            LATER.begin(partial(_tiny_task, work, *types, run_options), time.thread_time() - seconds, spent)
+        if uncompiled is not None and ALGORITHMS.get(work.name) is type(work):
+            LATER.begin(uncompiled, work, run_options.direction)
         outcome = Outcome.of(named, work, answer, ctx, start)
         if certified is not None:
             with comm.watchdog.watching(run_options.watchdog):
@@ -151,16 +145,6 @@ def run(
         warning = f"{work.name} did not converge: it was stopped after {answer.limit}; {advice}"
         warnings.warn(warning, ConvergenceWarning, stacklevel=users_frame())
     return result
-
-
-def _tiny_task(work: Algorithm, directed: bool, kind: np.dtype | None, options: Options) -> str:
-    """Return the task of a process that compiles what a run on a graph of these types calls, as JSON."""
-    plain = bool, float, int, str, type(None)
-    names = [row.name for row in work.parameters.values() if row.holds_vertices]
-    values = {name: value for name, value in work.settings().items() if isinstance(value, plain) and name not in names}
-    settings = {name: min(value, 3) if type(value) is int else value for name, value in values.items()}
-    graph = [directed, None if kind is None else kind.str]
-    return json.dumps([work.name, graph, settings, {"weight": None, "direction": options.direction}], sort_keys=True)
 
 
 def _read(graph: Any, comm: Comm, progress: Progress) -> Graph:

@@ -7,12 +7,13 @@ that fails costs a core for some seconds. Commands end with their answer and sta
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import sys
-from collections.abc import Callable
+import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dgraph._support import first_runs
 from dgraph._support.affinity import mask, share
@@ -32,6 +33,21 @@ def begun(task: str) -> Any:
     return subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
+class Call(NamedTuple):
+    """A call that may run uncompiled code.
+
+    Attributes:
+        graph: if the graph is directed, and the dtype of its weights or None, as :mod:`dgraph.tools.compile_beside`
+            takes them.
+        began: seconds of this thread before the call.
+        spent: seconds of uncompiled code before the call, by name.
+    """
+
+    graph: list
+    began: float
+    spent: dict[str, float]
+
+
 class Later:
     """The one process of this program, and the names of the code that it compiles.
 
@@ -43,18 +59,25 @@ class Later:
         self.off, self._stems, self._tasks = False, list[str](), set[str]()
         self._process: Any = None
 
-    def begin(self, task_of_call: Callable[[], str], seconds: float, spent: dict[str, float]) -> None:
-        """Start the process for a call of so many seconds, unless one has run for the task.
+    def call(self, graph: Any) -> Call:
+        """Let a call on a graph run what the process has compiled by now."""
+        self.collect()
+        kind = graph.weight_type
+        return Call([graph.directed, None if kind is None else kind.str], time.thread_time(), first_runs.spent())
+
+    def begin(self, call: Call, work: Any, direction: str) -> None:
+        """Start the process after a call, unless the call was quick or the process has run for its task.
 
         Args:
-            task_of_call: returns the task of :mod:`dgraph.tools.compile_beside`.
-            seconds: of the call.
-            spent: seconds of uncompiled code before the call, by name.
+            call: of :meth:`call`.
+            work: the algorithm, in the register.
+            direction: of the run.
         """
+        seconds = time.thread_time() - call.began
         if self.off or seconds < PAYS or self._process is not None or os.environ.get("DGRAPH_COMPILE"):
             return
-        stems = [stem for stem, total in first_runs.spent().items() if total > spent.get(stem, 0.0)]
-        task = task_of_call()
+        stems = [stem for stem, total in first_runs.spent().items() if total > call.spent.get(stem, 0.0)]
+        task = _task(call, work, direction)
         if not stems or task in self._tasks or share([mask()], mask()) < 2:
             return
         self._tasks.add(task)
@@ -75,6 +98,15 @@ class Later:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+
+def _task(call: Call, work: Any, direction: str) -> str:
+    """Return the task of a process that compiles what a call runs, as JSON; vertices are left out."""
+    plain = bool, float, int, str, type(None)
+    names = [row.name for row in work.parameters.values() if row.holds_vertices]
+    values = {name: value for name, value in work.settings().items() if isinstance(value, plain) and name not in names}
+    settings = {name: min(value, 3) if type(value) is int else value for name, value in values.items()}
+    return json.dumps([work.name, call.graph, settings, {"weight": None, "direction": direction}], sort_keys=True)
 
 
 LATER = Later()

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -10,9 +11,9 @@ from children import environment
 
 import dgraph
 from dgraph._support import compiled_later, first_runs
-from dgraph._support.compiled_later import Later
+from dgraph._support.compiled_later import Call, Later
+from dgraph.algorithms import ALGORITHMS
 from dgraph.comm import SerialComm
-from dgraph.run import LATER
 
 CODE = """
 import json, dgraph
@@ -53,38 +54,44 @@ def later(monkeypatch, tmp_path):
     return Later(), process, tasks
 
 
+def calls(later, name, seconds, spent):
+    """Let an algorithm of that name have run for so many seconds."""
+    work = SimpleNamespace(name=name, parameters={}, settings=dict)
+    later.begin(Call([True, None], time.thread_time() - seconds, spent), work, "auto")
+
+
 @pytest.mark.parametrize(("code", "compiles"), [(0, True), (1, False)])
 def test_code_is_taken_from_a_process_that_ended_well(later, code, compiles):
     later, process, tasks = later
-    later.begin(lambda: "bc", 0.4, {"other": 0.5})
+    calls(later, "bc", 0.4, {"other": 0.5})
     later.collect()
     assert first_runs.uncompiled("mine")
     process.returncode = code
     later.collect()
     assert first_runs.uncompiled("mine") is not compiles
     assert first_runs.uncompiled("other")
-    later.begin(lambda: "bc", 0.4, {})
-    later.begin(lambda: "mst", 0.4, {})
-    later.begin(lambda: "leiden", 0.4, {})  # one process at a time
-    assert tasks == ["bc", "mst"]
+    for name in ("bc", "mst", "leiden"):  # one task is done, and one process runs at a time
+        calls(later, name, 0.4, {})
+    assert [json.loads(task)[0] for task in tasks] == ["bc", "mst"]
 
 
 def test_quick_calls_and_commands_start_none(later):
     later, _, tasks = later
-    later.begin(lambda: "bc", 0.2, {})
-    later.begin(lambda: "bc", 0.4, first_runs.spent())
+    calls(later, "bc", 0.2, {})
+    calls(later, "bc", 0.4, first_runs.spent())
     later.off = True
-    later.begin(lambda: "bc", 0.4, {})
+    calls(later, "bc", 0.4, {})
     assert not tasks
 
 
-def test_a_task_has_the_types_of_the_graph_and_no_vertices(monkeypatch):
-    tasks = []
-    monkeypatch.setattr(LATER, "begin", lambda task, *more: tasks.append(json.loads(task())))
+def test_a_task_has_the_types_of_the_graph_and_no_vertices():
     graph = dgraph.Graph.from_edges([0, 1], [1, 2], [0.5, 1.5], comm=SerialComm(), device=dgraph.Cpu())
-    dgraph.bc(graph, sources=[0, 2], weighted=True)
-    dgraph.bc(graph.undirected(), k=2, random_state=7)
-    (_, graph_of, settings, _), (_, undirected, more, _) = tasks
-    assert (graph_of, undirected) == ([True, "<f8"], [False, "<f8"])
+    works = ALGORITHMS["bc"](sources=[0, 2], weighted=True), ALGORITHMS["bc"](k=2, random_state=7)
+    tasks = [
+        json.loads(compiled_later._task(Later().call(form), work, "auto"))
+        for form, work in zip((graph, graph.undirected()), works, strict=True)
+    ]
+    (_, types, settings, _), (_, undirected, more, _) = tasks
+    assert (types, undirected) == ([True, "<f8"], [False, "<f8"])
     assert (settings["weighted"], settings["k"], "sources" in settings) == (True, None, False)
     assert (more["k"], more["random_state"]) == (2, 3)
