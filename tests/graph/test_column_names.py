@@ -208,3 +208,10 @@ def test_a_column_has_one_role():
     for columns in (("source", "source"), ("source", 0), ("source", "target", "target")):
         with pytest.raises(UsageError, match=r"are both column 'source'|are both column 'target'"):
             Graph.from_pandas(EDGES, *columns, comm=SerialComm())
+
+
+@pytest.mark.parametrize("table", [pandas.DataFrame(), polars.DataFrame(), pyarrow.table({})])
+def test_a_table_of_vertices_without_columns_is_refused(table):
+    graph = Graph.from_edges([0], [1], comm=SerialComm())
+    with pytest.raises(UsageError, match="unknown column for vertex 'vertex': known are none"):
+        graph.with_vertex_attributes(table)

@@ -125,7 +125,7 @@ def vertex_table(table: Any, vertex: Any, keep: Sequence[str] | None) -> dict[st
     else:
         labels = list(table.columns)
         columns = [table[label] for label in labels]
-    place = 0 if vertex == VERTEX and VERTEX not in labels else labelled_column("vertex", vertex, labels)
+    place = 0 if labels and vertex == VERTEX and VERTEX not in labels else labelled_column("vertex", vertex, labels)
     others = [other for other in range(len(labels)) if other != place]
     places = others if keep is None else [labelled_column("keep", name, labels) for name in keep]
     ids = column_array(columns[place], f"vertex {labels[place]}")
