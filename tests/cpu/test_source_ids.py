@@ -15,7 +15,7 @@ N = 60
 
 @pytest.fixture
 def numbered(monkeypatch) -> list[bool]:
-    """Whether each machine that starts takes vertices for numbered by ids."""
+    """Return a list with True for each machine that starts and takes vertices as numbered by ids, else False."""
     words, start = [], machine.CpuMachine.start
 
     def recorded(self, initial):
