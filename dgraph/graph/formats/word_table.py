@@ -32,8 +32,6 @@ DEAR = 8
 """Elements of an array that cost as much as a word in a dict."""
 CHUNK = 1 << 18
 """Codes that a thread turns into gids at a time."""
-
-
 BLOCK = 1 << 12
 """Words that are looked up at a time: more than a processor can wait for, and few enough for its first caches."""
 SPANS = 1 << 15

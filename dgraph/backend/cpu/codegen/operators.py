@@ -15,11 +15,11 @@ from dgraph.program.traced import KINDS
 def operators(t: Traced, scope: type[NumbaScope] = NumbaScope) -> str:
     """Return the source of all operators of a program; ``scope`` spells their expressions.
 
-    Those called per edge or vertex: ``at_source`` (values that edges read at u; ``at_numbered``:
-    where its id is u), ``propose`` (``edge``), ``wants``
-    (``cond``), ``offer`` (atomic combine, for push), ``improves`` (whether an offer would change v), ``fold`` and
-    ``commit`` (combine in registers and store, for pull), ``apply``, ``begin`` (``init``), ``lives`` (``live``),
-    ``bucket`` (``priority``). Per round: ``step`` and conversions between globals, slots and sums.
+    Those called per edge or vertex: ``at_source`` (values that edges read at u; ``at_numbered``: where its id is u),
+    ``propose`` (``edge``), ``wants`` (``cond``), ``offer`` (atomic combine, for push), ``improves`` (whether an offer
+    would change v), ``fold`` and ``commit`` (combine in registers and store, for pull; ``fold_in_order`` keeps the
+    order of floats), ``apply``, ``begin`` (``init``), ``lives`` (``live``), ``bucket`` (``priority``). Per round:
+    ``step`` and conversions between globals, slots and sums.
     """
     s = scope(t)
     parts = [
