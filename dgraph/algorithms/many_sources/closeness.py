@@ -10,7 +10,7 @@ import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm
 from dgraph.algorithms.edge_rule import AS_SIMPLE
-from dgraph.algorithms.many_sources.drawn_sources import RANDOM_STATE, K, sources_of
+from dgraph.algorithms.many_sources.drawn_sources import PIECE, RANDOM_STATE, K, sources_of
 from dgraph.algorithms.vertex_values import lids_of
 from dgraph.engine.rounds.context import Context
 
@@ -46,10 +46,13 @@ class Closeness(Algorithm):
         kernel = ctx.solver("searches" if self.weighted else "reach")
         reached = kernel.solve(ctx, sources, **({"name": self.name} if self.weighted else {}))
         depth = {} if self.weighted else {"depth": reached.depth}
-        others = np.full(ctx.local.masters, len(sources))
+        near, drawn = np.zeros(ctx.local.masters), np.zeros(ctx.local.masters, bool)
         lids = lids_of(ctx.local, sources)
-        others[lids[lids >= 0]] -= 1
-        near = np.divide(reached.reached, reached.far, out=np.zeros(len(others)), where=reached.far > 0)
-        if self.wf_improved:
-            near *= np.divide(reached.reached, others, out=np.zeros(len(others)), where=others > 0)
+        drawn[lids[lids >= 0]] = True
+        for first in range(0, len(near), PIECE):
+            piece = slice(first, first + PIECE)
+            count, far, others = reached.reached[piece], reached.far[piece], len(sources) - drawn[piece]
+            np.divide(count, far, out=near[piece], where=far > 0)
+            if self.wf_improved:
+                near[piece] *= np.divide(count, others, out=np.zeros(len(others)), where=others > 0)
         return Answer({"closeness": near}, {"sources": len(sources)} | depth)

@@ -14,7 +14,7 @@ from dgraph.errors import UsageError
 from partitioning.arrays.hashing import hash64
 
 PIECE = 1 << 15
-"""Vertices that are hashed at a time, in a core's cache."""
+"""Vertices whose values are computed at a time, in a core's cache."""
 
 K = Parameter(
     "k", int, None, "number of sources, drawn by random_state, for an estimate (default: all vertices)", least=1
