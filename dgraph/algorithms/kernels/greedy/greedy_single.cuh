@@ -49,8 +49,8 @@ struct Neighbour {
 };
 
 // Call ``f(ahead, u, color)`` for a row's neighbours u, by the lanes of a warp, with the colour that u had a step ago. A sorted
-// row is read while degrees can be large enough. Neighbours are loaded two steps ahead, and what is read of them one: when the
-// last neighbour that v waits for has its colour, the rest of the row is there.
+// row is read while degrees can be large enough. Neighbours are loaded two steps ahead, and what is read of them one, if their
+// step is taken: when the last neighbour that v waits for has its colour, the rest of the row is there.
 template <class F> DEVICE void each_ahead(u32 v, const F& f) {
     const u64 last = env.offsets[v + 1];
     const degree_t own = env.degree[v];
@@ -59,12 +59,12 @@ template <class F> DEVICE void each_ahead(u32 v, const F& f) {
         return Neighbour{u, env.degree[u], fresh(env.color + u), env.most_from && env.most_from[u >> env.tile_bits] < own};
     };
     u64 e = env.offsets[v] + lane_id();
-    Neighbour now = read(neighbour(e));
-    for (u32 next = neighbour(e + 32);; e += 32) {
-        const u32 after = neighbour(e + 64);
-        const Neighbour then = read(next);
+    Neighbour now = read(neighbour(e)), then;
+    for (u32 next = neighbour(e + 32), after = v;; e += 32) {
+        const bool ends = ballot(e < last && now.ends) || e - lane_id() + 32 >= last;
+        if (!ends) after = neighbour(e + 64), then = read(next);
         f(e < last && is_ahead(now.u, v, own, now.degree), now.u, now.color);
-        if (e - lane_id() + 32 >= last || ballot(e < last && now.ends)) return;
+        if (ends) return;
         now = then, next = after;
     }
 }
