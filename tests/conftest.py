@@ -20,7 +20,7 @@ import weakref
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import CodeType
 
@@ -48,6 +48,9 @@ SHARES = {48: 8, 8: 4, 4: 2}
 FEW_RANKS = (1, 2)
 """Numbers of ranks of the default session; the exhaustive one has 1 to 4."""
 
+FEW_SPINS = 100
+"""Polls before a rank of a test sleeps: ranks that wait leave the cores to those that compute and to other sessions."""
+
 GRACE = float(os.environ.get("DGRAPH_TEST_GRACE", 10))
 """Seconds that the other ranks have to finish a test that failed on one rank."""
 
@@ -67,9 +70,10 @@ def pytest_configure(config):
     skips.register(config)
     os.environ.setdefault("DGRAPH_COMPILE", "always" if exhaustive_only(config) else "never")
     if config.getoption("--with-mpi"):
-        from dgraph.comm import world
+        from dgraph.comm import waiting, world
 
         os.environ["DGRAPH_COMPILE"] = "never"
+        waiting.SPINS = FEW_SPINS
         if world().size > 1:
             config.pluginmanager.register(Meeting(config))
     if config.getoption("--with-mpi") or MARK in os.environ:
@@ -109,8 +113,11 @@ def pytest_collection_modifyitems(config, items):
 
 def leave_out(config, items, unwanted: Callable) -> None:
     """Deselect the ``unwanted`` of the ``items``."""
-    config.hook.pytest_deselected(items=[item for item in items if unwanted(item)])
-    items[:] = [item for item in items if not unwanted(item)]
+    kept, deselected = [], []
+    for item in items:
+        (deselected if unwanted(item) else kept).append(item)
+    config.hook.pytest_deselected(items=deselected)
+    items[:] = kept
 
 
 def least_ranks(test) -> int:
@@ -146,7 +153,8 @@ def mark_exhaustive(items, ranks: int, only: bool) -> None:
             item.add_marker("exhaustive")
 
 
-def applies_mutants(test) -> bool:
+@cache
+def applies_mutants(test: Callable) -> bool:
     """Return True if a test checks that wrong code or wrong answers are rejected."""
     about = any(word in test.__name__ for word in ("wrong", "catches"))
     return about or any("mutant" in name.lower() for name in names_in(test.__code__))
