@@ -48,9 +48,6 @@ SHARES = {48: 8, 8: 4, 4: 2}
 FEW_RANKS = (1, 2)
 """Numbers of ranks of the default session; the exhaustive one has 1 to 4."""
 
-FEW_SPINS = 100
-"""Polls before a rank of a test sleeps: ranks that wait leave the cores to those that compute and to other sessions."""
-
 GRACE = float(os.environ.get("DGRAPH_TEST_GRACE", 10))
 """Seconds that the other ranks have to finish a test that failed on one rank."""
 
@@ -70,10 +67,10 @@ def pytest_configure(config):
     skips.register(config)
     os.environ.setdefault("DGRAPH_COMPILE", "always" if exhaustive_only(config) else "never")
     if config.getoption("--with-mpi"):
-        from dgraph.comm import waiting, world
+        from dgraph.comm import mpi, world
 
         os.environ["DGRAPH_COMPILE"] = "never"
-        waiting.SPINS = FEW_SPINS
+        mpi.SPINS = mpi.FEW_SPINS  # ranks that wait leave the cores to those that compute, and to other sessions
         if world().size > 1:
             config.pluginmanager.register(Meeting(config))
     if config.getoption("--with-mpi") or MARK in os.environ:
