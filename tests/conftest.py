@@ -252,12 +252,14 @@ def go_on(ahead):
     ahead.go_on()
 
 
-@pytest.fixture(autouse=True)
-def compiles(request, monkeypatch):
-    """Compile or interpret the rounds of a test that is marked so, whatever the session does in other tests."""
-    for mark, when in (("compiled", "always"), ("interpreted", "never")):
-        if mark in request.keywords:
-            monkeypatch.setenv("DGRAPH_COMPILE", when)
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Compile or interpret the rounds of a test that is marked so, and of its fixtures, whatever the session does."""
+    with pytest.MonkeyPatch.context() as patch:
+        for mark, when in (("compiled", "always"), ("interpreted", "never")):
+            if mark in item.keywords:
+                patch.setenv("DGRAPH_COMPILE", when)
+        return (yield)
 
 
 @pytest.fixture(scope="module", autouse=True)
