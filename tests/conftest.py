@@ -20,7 +20,7 @@ import weakref
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import CodeType
 
@@ -67,9 +67,10 @@ def pytest_configure(config):
     skips.register(config)
     os.environ.setdefault("DGRAPH_COMPILE", "always" if exhaustive_only(config) else "never")
     if config.getoption("--with-mpi"):
-        from dgraph.comm import world
+        from dgraph.comm import mpi, world
 
         os.environ["DGRAPH_COMPILE"] = "never"
+        mpi.SPINS = mpi.FEW_SPINS  # ranks that wait leave the cores to those that compute, and to other sessions
         if world().size > 1:
             config.pluginmanager.register(Meeting(config))
     if config.getoption("--with-mpi") or MARK in os.environ:
@@ -109,8 +110,11 @@ def pytest_collection_modifyitems(config, items):
 
 def leave_out(config, items, unwanted: Callable) -> None:
     """Deselect the ``unwanted`` of the ``items``."""
-    config.hook.pytest_deselected(items=[item for item in items if unwanted(item)])
-    items[:] = [item for item in items if not unwanted(item)]
+    kept, deselected = [], []
+    for item in items:
+        (deselected if unwanted(item) else kept).append(item)
+    config.hook.pytest_deselected(items=deselected)
+    items[:] = kept
 
 
 def least_ranks(test) -> int:
@@ -146,7 +150,8 @@ def mark_exhaustive(items, ranks: int, only: bool) -> None:
             item.add_marker("exhaustive")
 
 
-def applies_mutants(test) -> bool:
+@cache
+def applies_mutants(test: Callable) -> bool:
     """Return True if a test checks that wrong code or wrong answers are rejected."""
     about = any(word in test.__name__ for word in ("wrong", "catches"))
     return about or any("mutant" in name.lower() for name in names_in(test.__code__))
@@ -247,12 +252,14 @@ def go_on(ahead):
     ahead.go_on()
 
 
-@pytest.fixture(autouse=True)
-def compiles(request, monkeypatch):
-    """Compile or interpret the rounds of a test that is marked so, whatever the session does in other tests."""
-    for mark, when in (("compiled", "always"), ("interpreted", "never")):
-        if mark in request.keywords:
-            monkeypatch.setenv("DGRAPH_COMPILE", when)
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Compile or interpret the rounds of a test that is marked so, and of its fixtures, whatever the session does."""
+    with pytest.MonkeyPatch.context() as patch:
+        for mark, when in (("compiled", "always"), ("interpreted", "never")):
+            if mark in item.keywords:
+                patch.setenv("DGRAPH_COMPILE", when)
+        return (yield)
 
 
 @pytest.fixture(scope="module", autouse=True)

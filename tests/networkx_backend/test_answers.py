@@ -16,6 +16,8 @@ import dgraph.networkx_backend as ours
 from dgraph.algorithms import ALGORITHMS
 from dgraph.networkx_backend.backend_info import ENGINE, NOT_ANSWERED
 
+pytestmark = pytest.mark.interpreted
+
 VERSION = tuple(map(int, nx.__version__.split(".")[:2]))
 MODULES = (nx, nx.bipartite, nx.dag, nx.community)
 ROUNDED = {

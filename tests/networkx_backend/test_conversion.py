@@ -17,6 +17,8 @@ from dgraph.errors import UsageError
 from dgraph.networkx_backend.converted_graph import convert_from_nx, convert_to_nx, from_networkx
 from dgraph.networkx_backend.dispatch import backend
 
+pytestmark = pytest.mark.interpreted
+
 
 @pytest.fixture(autouse=True)
 def _quiet():

@@ -7,7 +7,7 @@ import networkx as nx
 import pytest
 from test_answers import is_flow
 
-pytestmark = pytest.mark.mpi_skip
+pytestmark = [pytest.mark.mpi_skip, pytest.mark.interpreted]
 
 SIDES = {"_s": 0, "_t": 59, "capacity": "capacity"}
 

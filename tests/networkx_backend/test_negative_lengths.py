@@ -4,7 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-pytestmark = pytest.mark.mpi_skip
+pytestmark = [pytest.mark.mpi_skip, pytest.mark.interpreted]
 CALLS = (
     ("single_source_bellman_ford_path_length", {"source": "a"}),
     ("bellman_ford_path_length", {"source": "a", "target": "d"}),

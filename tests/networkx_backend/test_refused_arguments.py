@@ -9,7 +9,7 @@ import pytest
 from cases import CASES
 from test_answers import filled, implemented, plain, random_graph, same
 
-pytestmark = pytest.mark.mpi_skip
+pytestmark = [pytest.mark.mpi_skip, pytest.mark.interpreted]
 
 NODES = (
     "source",

@@ -130,9 +130,15 @@ def test_links_and_anchors_exist(path):
     assert missing == []
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in TEXTS if path not in ELSEWHERE and PYTHON.search(path.read_text())], ids=name
-)
+def with_python():
+    """Yield the pages whose Python runs; the programs that the tutorial defines are compiled."""
+    for path in TEXTS:
+        if path not in ELSEWHERE and PYTHON.search(path.read_text()):
+            mark = pytest.mark.compiled if path.stem == "write-a-program" else pytest.mark.interpreted
+            yield pytest.param(path, marks=mark, id=name(path))
+
+
+@pytest.mark.parametrize("path", list(with_python()))
 def test_python_runs(path, tmp_path, monkeypatch):
     """Run the blocks of one page in turn, in one namespace."""
     monkeypatch.chdir(tmp_path)

@@ -4,18 +4,17 @@
 file format, a schedule and a partitioning policy. The tests run on a copy of the tree with all of them.
 """
 
-import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from children import ROOT
+from children import ROOT, environment
 
 from benchmarks.code import listed
 
-pytestmark = [pytest.mark.mpi_skip, pytest.mark.exhaustive]
+pytestmark = [pytest.mark.mpi_skip, pytest.mark.exhaustive, pytest.mark.interpreted]
 
 OUTSIDE = Path(__file__).parent / "from_outside"
 
@@ -74,7 +73,7 @@ def tree(tmp_path_factory):
 def started(copy, *words):
     """Run Python in the copy, and show its output if it fails."""
     done = subprocess.run(
-        [sys.executable, *words], cwd=copy, env=os.environ | {"PYTHONPATH": str(copy)}, capture_output=True, text=True
+        [sys.executable, *words], cwd=copy, env=environment({"PYTHONPATH": str(copy)}), capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
 

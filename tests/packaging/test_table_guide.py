@@ -15,6 +15,8 @@ sys.path.append(str(ROOT / "docs" / "extensions"))
 import executed_blocks
 from executed_blocks import BLOCK, output_of_python, output_of_shell
 
+pytestmark = pytest.mark.interpreted
+
 PAGE = (ROOT / "docs" / "start" / "transfers.md").read_text("utf-8")
 SERVICE = re.compile(r"^```\n(service = .*?)^```", re.DOTALL | re.MULTILINE)
 
