@@ -96,8 +96,8 @@ def _multigraph(args) -> str | None:
 @answers(declines=_multigraph)
 def average_neighbor_degree(G: ConvertedGraph, source="out", target="out", nodes=None, weight=None) -> dict:
     """Return node → average degree of its neighbours, by the weights of the edges to them."""
-    sides = {"neighbors": source, "degree": target}
-    if not set(sides.values()) <= ({"in", "out", "in+out"} if G.is_directed() else {"out"}):
+    sides, allowed = {"neighbors": source, "degree": target}, ("in", "out", "in+out") if G.is_directed() else ("out",)
+    if any(side not in allowed for side in sides.values()):
         raise NotANode
     if not len(G):
         return {}
