@@ -15,7 +15,7 @@ from dgraph._support.compiled import njit
 from dgraph.algorithms.edge_triangles.edge_states import LEAVING
 from dgraph.algorithms.edge_triangles.whole_peel import WholePeel
 from dgraph.algorithms.kernels.wedges.corner_counts import joined_shares
-from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
+from dgraph.backend.cpu.threads.atomics import OPTIONS, add_into, fetch_add
 from dgraph.backend.cpu.threads.host_solver import HostSolver
 from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.row_solver import RowSize
@@ -104,6 +104,18 @@ class EdgeTriangles(HostSolver):
         ends, others, losses = (np.concatenate(part) for part in parts)
         return ends, others, losses
 
+    def at_corners(self, full: DegreeRows, sums: np.ndarray, products: bool = False) -> np.ndarray:
+        """Return sums over the triangles at each master, (masters,); ``sums`` are zeros (vertices,); collective.
+
+        A triangle adds the value of the opposite edge; with ``products`` the product of its edges' values.
+        """
+        for other in self._others(full, full.targets[full.lower]):
+            place, taken, threads = self._scratch(full, len(full.targets))
+            self.team.run(
+                _at_corners, threads, full.offsets, full.targets, full.values, *other, sums, place, taken, products
+            )  # fmt: skip
+        return full.returned(sums)
+
     def _others(self, full: DegreeRows, lower: np.ndarray):
         """Yield this rank's rows, then those of lower ends that other ranks own; collective."""
         yield full.offsets, full.targets, full.values
@@ -127,22 +139,13 @@ class NeighbourArcs(EdgeTriangles):
         self.ctx = ctx
         with ctx.record("compute"):
             full = ctx.rows("ghosts", "degree")
-            self.joined, self.degrees = self.arcs_among_neighbours(full).astype(np.float64), full.degrees
+            counts = self.at_corners(full, np.zeros(len(full.gids), np.int64))
+            self.joined, self.degrees = counts.astype(np.float64), full.degrees
         return self
 
     def shares(self) -> tuple[np.ndarray, float]:
         """Return the share of ordered pairs of neighbours with an arc between them, and its sum; collective."""
         return joined_shares(self.ctx, self.joined, self.degrees)
-
-    def arcs_among_neighbours(self, full: DegreeRows) -> np.ndarray:
-        """Return the sum of the values of edges between neighbours of each master: int64 (masters,); collective."""
-        counts = np.zeros(len(full.gids), np.int64)
-        for other in self._others(full, full.targets[full.lower]):
-            place, taken, threads = self._scratch(full, len(full.targets))
-            self.team.run(
-                _among, threads, full.offsets, full.targets, full.values, *other, counts, place, taken
-            )  # fmt: skip
-        return full.returned(counts)
 
 
 def array_supports(offsets, targets, low_offsets, low_targets, support, places, taken) -> Iterator[None]:
@@ -253,10 +256,11 @@ first_destroyed = plain_first(_destroyed, rounds=array_destroyed, patience=2.0)
 
 
 @njit(**OPTIONS)
-def _among(
-    t, threads, offsets, targets, values, low_offsets, low_targets, low_values, counts, places, taken
+def _at_corners(
+    t, threads, offsets, targets, values, low_offsets, low_targets, low_values, sums, places, taken, products
 ):  # fmt: skip
-    place, last = places[t], len(offsets) - 2
+    """Add values of triangles to those of their corners: of opposite edges, or products of all three."""
+    place, last, alone = places[t], len(offsets) - 2, threads == 1
     while True:
         begin = fetch_add(taken, 0, CHUNK)
         if begin > last:
@@ -273,8 +277,11 @@ def _among(
                     w = np.int64(low_targets[j])
                     p = place[w]
                     if p and u < w < v:
-                        fetch_add(counts, np.int64(v), np.int64(low_values[j]))
-                        fetch_add(counts, u, np.int64(values[first + p - 1]))
-                        fetch_add(counts, w, np.int64(values[i]))
+                        of_v, of_u, of_w = low_values[j], values[first + p - 1], values[i]
+                        if products:
+                            of_v = of_u = of_w = of_w * of_u * of_v
+                        add_into(sums, np.int64(v), of_v, alone)
+                        add_into(sums, u, of_u, alone)
+                        add_into(sums, w, of_w, alone)
             for i in range(first, stop):
                 place[targets[i]] = 0

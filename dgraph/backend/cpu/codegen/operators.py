@@ -164,8 +164,7 @@ def _offer(s: NumbaScope) -> list[str]:
                 "        changed = True",
             ]
         else:
-            function = "add_float_into" if field.dtype[0] == "f" else "add_into"
-            lines += [f"{function}({array}, v, {_saturated(s, key, f'p[{i}]')}, alone)", "changed = True"]
+            lines += [f"add_into({array}, v, {_saturated(s, key, f'p[{i}]')}, alone)", "changed = True"]
     return lines
 
 

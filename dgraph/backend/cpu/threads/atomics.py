@@ -108,7 +108,8 @@ def _read_modify_write(operation, doc):
     def function(typing, array, index, value):
         def generate(context, builder, signature, args):
             pointer = address_of(context, builder, signature.args[0], args[0], args[1], signature.args[1])
-            return builder.atomic_rmw(operation, pointer, args[2], "acq_rel")
+            of_float = operation == "add" and isinstance(array.dtype, types.Float)
+            return builder.atomic_rmw("fadd" if of_float else operation, pointer, args[2], "acq_rel")
 
         return array.dtype(array, index, array.dtype), generate
 
@@ -117,11 +118,10 @@ def _read_modify_write(operation, doc):
     return intrinsic(function)
 
 
-fetch_add = _read_modify_write("add", "Add to an integer; return the old value.")
+fetch_add = _read_modify_write("add", "Add to an integer or a float; return the old value.")
 fetch_or = _read_modify_write("or", "Or bits into an integer; return the old value.")
 fetch_min = _read_modify_write("min", "Take the minimum of a signed integer; return the old value.")
 fetch_umax = _read_modify_write("umax", "Take the maximum of an integer as unsigned; return the old value.")
-fetch_fadd = _read_modify_write("fadd", "Add to a float; return the old value.")
 swap = _read_modify_write("xchg", "Replace an integer; return the old value.")
 
 
@@ -153,22 +153,12 @@ def or_into(array, index, bits, alone):
 
 @njit(**INLINE)
 def add_into(array, index, value, alone):
-    """Add to an integer; return the old value."""
+    """Add to an integer or a float; return the old value."""
     if alone:
         before = load(array, index)
         store(array, index, before + value)
         return before
     return fetch_add(array, index, value)
-
-
-@njit(**INLINE)
-def add_float_into(array, index, value, alone):
-    """Add to a float; return the old value."""
-    if alone:
-        before = load(array, index)
-        store(array, index, before + value)
-        return before
-    return fetch_fadd(array, index, value)
 
 
 @njit(**INLINE)

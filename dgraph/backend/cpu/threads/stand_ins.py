@@ -93,9 +93,6 @@ def add_into(array, index, value, alone):
     return fetch_add(array, index, value)
 
 
-add_float_into = add_into
-
-
 def or_into(array, index, bits, alone):
     """Or bits into an integer; return the old value."""
     before = array[index]
