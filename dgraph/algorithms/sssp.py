@@ -27,6 +27,7 @@ from dgraph.algorithms.base import (
 from dgraph.algorithms.bfs import ANY, PREDECESSORS
 from dgraph.algorithms.bfs_programs import parents
 from dgraph.algorithms.delta_stepping import (
+    FINER,
     CloserDistances,
     CloserLimitedDistances,
     DataDriven,
@@ -85,7 +86,8 @@ class Overflowed(OnePass):
         "delta",
         float,
         None,
-        "bucket width in units of the weights (default: 4 · mean weight / mean degree, wider while rounds are small; "
+        "bucket width in units of the weights (default: 4 · mean weight / mean degree, wider while rounds are small, "
+        "on one CPU rank down to a quarter of it while they are large; "
         "32 · mean weight / mean degree for variants of the papers)",
     ),
     Parameter(
@@ -154,11 +156,12 @@ class Sssp(Algorithm):
             raise UsageError(f"delta = {delta} is not a bucket width; give a number above 0")
         if published:
             return self._published(ctx, source, target, float(delta), most)
-        settings = {"source": source, "delta": float(delta)}
         previous = ctx.previous
         if previous is not None and (previous.removed or previous.raised):
             previous = None
         cutoff, stops = 0.0 if target == source else self.cutoff, target is not None and previous is None
+        finer = self.delta is None and not stops and ctx.follows_buckets
+        settings = {"source": source, "delta": float(delta) / (FINER if finer else 1)}
         program: Program
         if self.variant == DATA_DRIVEN:
             program = DataDriven(source=source)

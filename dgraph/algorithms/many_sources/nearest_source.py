@@ -11,7 +11,7 @@ import numpy as np
 
 from dgraph.algorithms.base import Answer, limited
 from dgraph.algorithms.bfs_programs import DEEPEST, NearestLevels, ParentsBelowSources, PushedParents, parents
-from dgraph.algorithms.delta_stepping import NearestDistances, NearestLimitedDistances
+from dgraph.algorithms.delta_stepping import FINER, NearestDistances, NearestLimitedDistances
 from dgraph.algorithms.distances import DistanceColumn, summarize
 from dgraph.algorithms.sssp import default_delta, dtypes_of, fits, refuse_overflow
 from dgraph.algorithms.sssp_parts.sssp_predecessors import nearer_program, predecessors
@@ -66,9 +66,10 @@ def nearest_by_weights(ctx: Context, sources: np.ndarray, name: str, cutoff: flo
     """
     starts = _starts(ctx, sources)
     most, mean = largest_and_mean(ctx, f"{name} needs weights ≥ 0")
-    program: Program = NearestDistances(delta=default_delta(ctx, mean))
+    delta = default_delta(ctx, mean) / (FINER if ctx.follows_buckets else 1)
+    program: Program = NearestDistances(delta=delta)
     if cutoff is not None:
-        program = NearestLimitedDistances(delta=default_delta(ctx, mean), cutoff=cutoff).with_light_edges(cutoff)
+        program = NearestLimitedDistances(delta=delta, cutoff=cutoff).with_light_edges(cutoff)
     program.widens, program.local_rounds, program.follows = True, ctx.local_rounds, ctx.follows_buckets
     nearer = nearer_program(ctx)
     for dtype in dtypes_of(ctx, most):

@@ -212,12 +212,15 @@ def run_lowest(t, threads, F, P, G, W, c):
 def widen(c, threads):
     """Set the number of buckets to open next: more after small rounds. A width of 0 keeps the caller's Δ.
 
-    ``threads`` share the edges of a round.
+    ``threads`` share the edges of a round. Where they follow vertices, an opening reads all that wait, so their
+    number counts, too.
     """
-    width, edges, rounds = c[WIDTH], c[BUCKET_EDGES], c[BUCKET_ROUNDS] * threads
-    if width > 0 and edges < FEW_EDGES * rounds:
+    width, edges, few = c[WIDTH], c[BUCKET_EDGES], FEW_EDGES * c[BUCKET_ROUNDS]
+    if FOLLOWS:
+        few = max(few * max(threads, LEAST_SHARES), c[FAR] // 2)
+    if width > 0 and edges < few:
         c[WIDTH] = min(2 * width, MOST_BUCKETS)
-    elif width > 0 and edges > MANY_EDGES * rounds:
+    elif width > 0 and edges > few * (MANY_EDGES // FEW_EDGES):
         c[WIDTH] = max(width // 2, 1)
     c[BUCKET_EDGES] = c[BUCKET_ROUNDS] = 0
 
@@ -225,7 +228,7 @@ def widen(c, threads):
 @njit(**SPLICED)
 def run_open(t, threads, push, F, P, G, W, c):
     """Run OPEN: move the vertices of the lowest bucket, or of several, from the waiting list to the frontier."""
-    widen(c, threads if FOLLOWS else 1)
+    widen(c, threads)
     opened = c[LOWEST_BUCKET] + max(c[WIDTH], 1) - 1
     if FOLLOWS:
         open_followed(t, threads, opened, push, F, P, G, W, c)
