@@ -8,9 +8,6 @@ from __future__ import annotations
 
 from dgraph.program import ADD, INF, MIN, Field, Global, Program, minimum, where
 
-FINER = 4
-"""Buckets in the default Δ where threads follow vertices: in wide ones hubs relax their many edges repeatedly."""
-
 FARTHEST_BUCKET, EXACT = 2.0**62, 1 << 52
 """Bucket of a target without a distance, and the largest bucket that compares exactly with a quotient of floats."""
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from dgraph.algorithms.base import Answer, limited
 from dgraph.algorithms.bfs_programs import DEEPEST, NearestLevels, ParentsBelowSources, PushedParents, parents
-from dgraph.algorithms.delta_stepping import FINER, NearestDistances, NearestLimitedDistances
+from dgraph.algorithms.delta_stepping import NearestDistances, NearestLimitedDistances
 from dgraph.algorithms.distances import DistanceColumn, summarize
-from dgraph.algorithms.sssp import default_delta, dtypes_of, fits, refuse_overflow
+from dgraph.algorithms.sssp import default_delta, dtypes_of, fits, followed_width, refuse_overflow
 from dgraph.algorithms.sssp_parts.sssp_predecessors import nearer_program, predecessors
 from dgraph.algorithms.weight_checks import largest_and_mean
 from dgraph.engine.rounds.context import Context
@@ -66,7 +66,7 @@ def nearest_by_weights(ctx: Context, sources: np.ndarray, name: str, cutoff: flo
     """
     starts = _starts(ctx, sources)
     most, mean = largest_and_mean(ctx, f"{name} needs weights ≥ 0")
-    delta = default_delta(ctx, mean) / (FINER if ctx.follows_buckets else 1)
+    delta = followed_width(ctx, default_delta(ctx, mean))
     program: Program = NearestDistances(delta=delta)
     if cutoff is not None:
         program = NearestLimitedDistances(delta=delta, cutoff=cutoff).with_light_edges(cutoff)

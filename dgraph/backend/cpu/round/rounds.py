@@ -217,7 +217,7 @@ def widen(c, threads):
     """
     width, edges, few = c[WIDTH], c[BUCKET_EDGES], FEW_EDGES * c[BUCKET_ROUNDS]
     if FOLLOWS:
-        few = max(few * max(threads, LEAST_SHARES), c[FAR] // 2)
+        few = max(few * threads, c[FAR] // 2)
     if width > 0 and edges < few:
         c[WIDTH] = min(2 * width, MOST_BUCKETS)
     elif width > 0 and edges > few * (MANY_EDGES // FEW_EDGES):
