@@ -215,9 +215,7 @@ def widen(c, threads):
     ``threads`` share the edges of a round. Where they follow vertices, an opening reads all that wait, so their
     number counts, too.
     """
-    width, edges, few = c[WIDTH], c[BUCKET_EDGES], FEW_EDGES * c[BUCKET_ROUNDS]
-    if FOLLOWS:
-        few = max(few * threads, c[FAR] // 2)
+    width, edges, few = c[WIDTH], c[BUCKET_EDGES], max(FEW_EDGES * c[BUCKET_ROUNDS] * threads, c[FAR] // 2 * FOLLOWS)
     if width > 0 and edges < few:
         c[WIDTH] = min(2 * width, MOST_BUCKETS)
     elif width > 0 and edges > few * (MANY_EDGES // FEW_EDGES):
@@ -228,7 +226,7 @@ def widen(c, threads):
 @njit(**SPLICED)
 def run_open(t, threads, push, F, P, G, W, c):
     """Run OPEN: move the vertices of the lowest bucket, or of several, from the waiting list to the frontier."""
-    widen(c, threads)
+    widen(c, threads if FOLLOWS else 1)
     opened = c[LOWEST_BUCKET] + max(c[WIDTH], 1) - 1
     if FOLLOWS:
         open_followed(t, threads, opened, push, F, P, G, W, c)
