@@ -24,6 +24,9 @@ from dgraph.errors import OutOfMemory
 from dgraph.program import INF, MIN, Field, Program, where
 from dgraph.result.columns import UNREACHED
 
+SAMPLED = 256
+"""Vertices among which the most frequent label is found."""
+
 
 class LevelsBack(Levels):
     """Breadth-first search against the edges."""
@@ -159,9 +162,12 @@ def _largest(labels: np.ndarray, original: np.ndarray, label: int, ctx: Context)
     Args:
         labels: of each master; -1: undecided.
         original: id of each master.
-        label: label that is counted apart, since it may have most vertices.
+        label: label that is counted apart, since it may have most vertices; -1: the most frequent of a sample.
         ctx: context of the run.
     """
+    if label < 0:
+        sampled, times = np.unique(labels[:: labels.size // SAMPLED + 1], return_counts=True)
+        label = ctx.largest(int(sampled[times.argmax()]) if sampled.size else -1)
     most = ctx.total(int(np.count_nonzero(labels == label)))
     others = labels[(labels != original) & (labels >= 0) & (labels != label)]  # all but one of each component
     _, counts = ctx.contract(others, np.ones(others.size, np.int64))

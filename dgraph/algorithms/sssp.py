@@ -43,13 +43,16 @@ from dgraph.algorithms.sssp_parts.sssp_predecessors import CloserNearer, nearer_
 from dgraph.algorithms.sssp_parts.variants import SIGNED, VARIANTS, WIDTH, figures, solve
 from dgraph.algorithms.targets import TARGET, check_target, target_summary, up_to_target
 from dgraph.algorithms.weight_checks import any_negative, largest_and_mean, largest_magnitude
-from dgraph.engine.rounds.context import Context
+from dgraph.engine.rounds.context import FEW_ARCS, Context
 from dgraph.errors import DataError, UsageError
 from dgraph.program import INF, MIN, Field, Program, where
 from dgraph.result.columns import UNREACHED
 
 NARROW = np.iinfo(np.int32).max
 """INF of a 32-bit distance."""
+
+FINER = 4
+"""Buckets in the default Δ where threads follow vertices."""
 
 DATA_DRIVEN = "data-driven"
 """Variant of paper 000: a worklist without buckets, whose vertices relax in place."""
@@ -85,7 +88,8 @@ class Overflowed(OnePass):
         "delta",
         float,
         None,
-        "bucket width in units of the weights (default: 4 · mean weight / mean degree, wider while rounds are small; "
+        "bucket width in units of the weights (default: 4 · mean weight / mean degree, wider while rounds are small, "
+        "on one CPU rank a quarter of it while they are large; "
         "32 · mean weight / mean degree for variants of the papers)",
     ),
     Parameter(
@@ -154,11 +158,12 @@ class Sssp(Algorithm):
             raise UsageError(f"delta = {delta} is not a bucket width; give a number above 0")
         if published:
             return self._published(ctx, source, target, float(delta), most)
-        settings = {"source": source, "delta": float(delta)}
         previous = ctx.previous
         if previous is not None and (previous.removed or previous.raised):
             previous = None
         cutoff, stops = 0.0 if target == source else self.cutoff, target is not None and previous is None
+        width = delta if stops or self.delta is not None else followed_width(ctx, delta)
+        settings = {"source": source, "delta": float(width)}
         program: Program
         if self.variant == DATA_DRIVEN:
             program = DataDriven(source=source)
@@ -305,6 +310,14 @@ def default_delta(ctx: Context, mean: float, width: int = 4) -> float:
     """
     degree = max(ctx.local.arcs / max(ctx.local.n, 1), 1.0)
     return max(width * mean / degree, 1e-300)
+
+
+def followed_width(ctx: Context, delta: float) -> float:
+    """Return the width of buckets whose vertices threads follow: less than the default Δ, but on graphs like roads.
+
+    In wide buckets hubs relax their many edges repeatedly; of narrow ones as many are opened at once as rounds need.
+    """
+    return delta / FINER if ctx.follows_buckets and ctx.local.arcs >= FEW_ARCS * ctx.local.n else delta
 
 
 def dtypes_of(ctx: Context, most: float) -> tuple[str, ...]:

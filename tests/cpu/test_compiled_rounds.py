@@ -33,3 +33,10 @@ def test_answers_are_those_of_interpreted_rounds(algorithm, monkeypatch):
     assert interpreted.keys() == compiled.keys()
     for name, values in interpreted.items():
         np.testing.assert_allclose(compiled[name], values, rtol=1e-13 if values.dtype.kind == "f" else 0)
+
+
+def test_buckets_relax_few_edges_twice_where_hubs_are(monkeypatch):
+    monkeypatch.setenv("DGRAPH_COMPILE", "always")
+    graph = dgraph.Graph.load("kron:12", weights="1..255", comm=SerialComm(), device=dgraph.Cpu(threads=1))
+    result = dgraph.run("sssp", graph, source=int(graph.block.targets[0]), return_predecessors=False)
+    assert result.report["rounds"]["frontier_edges"] < 1.2 * graph.block.arcs

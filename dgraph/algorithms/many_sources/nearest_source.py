@@ -13,7 +13,7 @@ from dgraph.algorithms.base import Answer, limited
 from dgraph.algorithms.bfs_programs import DEEPEST, NearestLevels, ParentsBelowSources, PushedParents, parents
 from dgraph.algorithms.delta_stepping import NearestDistances, NearestLimitedDistances
 from dgraph.algorithms.distances import DistanceColumn, summarize
-from dgraph.algorithms.sssp import default_delta, dtypes_of, fits, refuse_overflow
+from dgraph.algorithms.sssp import default_delta, dtypes_of, fits, followed_width, refuse_overflow
 from dgraph.algorithms.sssp_parts.sssp_predecessors import nearer_program, predecessors
 from dgraph.algorithms.weight_checks import largest_and_mean
 from dgraph.engine.rounds.context import Context
@@ -66,9 +66,10 @@ def nearest_by_weights(ctx: Context, sources: np.ndarray, name: str, cutoff: flo
     """
     starts = _starts(ctx, sources)
     most, mean = largest_and_mean(ctx, f"{name} needs weights ≥ 0")
-    program: Program = NearestDistances(delta=default_delta(ctx, mean))
+    delta = followed_width(ctx, default_delta(ctx, mean))
+    program: Program = NearestDistances(delta=delta)
     if cutoff is not None:
-        program = NearestLimitedDistances(delta=default_delta(ctx, mean), cutoff=cutoff).with_light_edges(cutoff)
+        program = NearestLimitedDistances(delta=delta, cutoff=cutoff).with_light_edges(cutoff)
     program.widens, program.local_rounds, program.follows = True, ctx.local_rounds, ctx.follows_buckets
     nearer = nearer_program(ctx)
     for dtype in dtypes_of(ctx, most):

@@ -212,12 +212,13 @@ def run_lowest(t, threads, F, P, G, W, c):
 def widen(c, threads):
     """Set the number of buckets to open next: more after small rounds. A width of 0 keeps the caller's Δ.
 
-    ``threads`` share the edges of a round.
+    ``threads`` share the edges of a round. Where they follow vertices, an opening reads all that wait, so their
+    number counts, too.
     """
-    width, edges, rounds = c[WIDTH], c[BUCKET_EDGES], c[BUCKET_ROUNDS] * threads
-    if width > 0 and edges < FEW_EDGES * rounds:
+    width, edges, few = c[WIDTH], c[BUCKET_EDGES], max(FEW_EDGES * c[BUCKET_ROUNDS] * threads, c[FAR] // 2 * FOLLOWS)
+    if width > 0 and edges < few:
         c[WIDTH] = min(2 * width, MOST_BUCKETS)
-    elif width > 0 and edges > MANY_EDGES * rounds:
+    elif width > 0 and edges > few * (MANY_EDGES // FEW_EDGES):
         c[WIDTH] = max(width // 2, 1)
     c[BUCKET_EDGES] = c[BUCKET_ROUNDS] = 0
 

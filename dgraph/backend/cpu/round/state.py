@@ -71,7 +71,7 @@ FAR_BASE = 1 << 62
 
 FEW_EDGES, MANY_EDGES = 512, 2048
 """Mean frontier edges per round since the last opening of buckets: below the first, twice as many buckets are opened
-next; above the second, half as many."""
+next; above the second, half as many. Where threads follow vertices, of each thread."""
 
 FOLLOWED = 1024
 """Most vertices of a bucket that a thread keeps to itself; a longer list is shared in the next round [GAPBS]."""
