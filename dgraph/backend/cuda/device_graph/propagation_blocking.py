@@ -87,7 +87,7 @@ class EdgeTiles:
         weight_type: np.dtype = np.dtype(np.uint32)
         if rows.weights is not None and edges:
             least, most = rows.weights.min().item(), rows.weights.max().item()
-            self.heaviest = float(np.maximum(abs(least), abs(most)))
+            self.heaviest = float(np.maximum(abs(float(least)), abs(float(most))))
             fits = rows.weights.dtype.kind in "iu" and least >= 0 and most <= np.iinfo(np.uint8).max
             weight_type = np.dtype(np.uint8) if fits else rows.weights.dtype
         self._module = device.module(_write_kernels(rows, weight_type.itemsize), "tiling")
