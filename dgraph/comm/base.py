@@ -99,16 +99,16 @@ class Comm(ABC):
     def alltoallv(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Send ``parts[r]`` (1-D, one dtype everywhere) to rank r; return the arrays received, by sender."""
 
-    def gathered(self, values: np.ndarray, root: int) -> np.ndarray:
+    def gathered(self, values: np.ndarray, root: int, threads: int = 1) -> np.ndarray:
         """Return the 1-D arrays of all ranks, one after the other, as a new one on ``root``; an empty one elsewhere.
 
-        They have one dtype, and any length.
+        They have one dtype, and any length. ``threads`` of ``root`` share its work on memory.
         """
         mine = np.ascontiguousarray(values)
         mine = mine.view(np.uint8) if mine.size else np.empty(0, np.uint8)
-        return self._gathered_bytes(mine, root).view(values.dtype)
+        return self._gathered_bytes(mine, root, threads).view(values.dtype)
 
-    def _gathered_bytes(self, mine: np.ndarray, root: int) -> np.ndarray:
+    def _gathered_bytes(self, mine: np.ndarray, root: int, threads: int) -> np.ndarray:
         """Do :meth:`gathered` with bytes."""
         return np.concatenate(self.alltoallv([mine if rank == root else mine[:0] for rank in range(self.size)]))
 

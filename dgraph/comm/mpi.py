@@ -20,6 +20,7 @@ if "mpi4py.MPI" not in sys.modules:
 
 from mpi4py import MPI
 
+from dgraph._support.threads import shares
 from dgraph.comm.base import Comm
 from dgraph.comm.forks import began
 from dgraph.comm.liveness import Watch, process_key
@@ -35,6 +36,9 @@ FOLDS = {"sum": np.add, "min": np.minimum, "max": np.maximum}
 
 NOTE = 1
 """Tag of notes (:class:`MpiNotes`); all other messages have tag 0."""
+
+PAGE = 4096
+"""Bytes of a page of memory, or fewer."""
 
 FEW, SHORT = 16, 1024
 """Ranks and bytes up to which an allreduce is an allgather followed by a local reduction."""
@@ -190,18 +194,24 @@ class MpiComm(Comm):
         self._wait(lambda: MPI.Request.Testall(requests), *parts, *gotten)
         return gotten
 
-    def _gathered_bytes(self, mine, root):
-        """Receive each rank's bytes at their place: a second copy on ``root`` would take as long as the messages."""
+    def _gathered_bytes(self, mine, root, threads):
+        """Receive each rank's bytes at their place: a second copy on ``root`` would take as long as the messages.
+
+        Threads map the pages of new memory first, since messages would map them one by one.
+        """
         ends = self.allgather(np.array([mine.size]))[:, 0].cumsum().tolist()
         if self.rank != root:
             requests = [self.comm.Isend([piece, MPI.BYTE], root) for piece in _pieces(mine)]
             self._wait(lambda: MPI.Request.Testall(requests), mine)
             return mine[:0]
         whole = np.empty(ends[-1], np.uint8)
+        if threads > 1:
+            shares(lambda part: whole[part][::PAGE].fill(0), whole.size, threads)
         parts = [whole[first:end] for first, end in zip([0, *ends], ends, strict=False)]
         peers = [(rank, part) for rank, part in enumerate(parts) if rank != root]
         requests = [self.comm.Irecv([piece, MPI.BYTE], rank, 0) for rank, part in peers for piece in _pieces(part)]
-        parts[root][:] = mine
+        own = parts[root]
+        shares(lambda part: np.copyto(own[part], mine[part]), mine.size, threads)
         self._wait(lambda: MPI.Request.Testall(requests), whole)
         return whole
 

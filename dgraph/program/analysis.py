@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dgraph.program import ADD, MAX, MIN, Traced
 from dgraph.program.expression_tree import Expr
+from dgraph.program.traced import KINDS
 
 
 def ends_on_empty_frontier(t: Traced) -> bool:
@@ -77,6 +78,11 @@ def sums_source_floats(t: Traced) -> bool:
     factors = term.args if term.op == "*" else (term,)
     of_sources = [x for x in factors if not (x.op == "load" and x.args[0] == "e")]
     return len(of_sources) == 1 and not (of_sources[0].loads("e") | of_sources[0].loads("v"))
+
+
+def weighs_by_integers(t: Traced) -> bool:
+    """Return True if every vertex sums terms of sources times integer weights of edges as floats."""
+    return t.weighted and t.weight is not None and KINDS[t.weight][0] == "int" and sums_source_floats(t)
 
 
 def sends_vertex_sets(t: Traced) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 from dgraph._support.arguments import choice, flag, integer, root_rank
 from dgraph._support.arguments import path as path_of
 from dgraph._support.peer_names import descriptor_of, hint
-from dgraph._support.threads import copied
+from dgraph._support.threads import copied, shares
 from dgraph.comm import Comm, collective
 from dgraph.errors import FORMER_COLUMNS, UsageError
 from dgraph.graph.names import decode_names
@@ -274,16 +274,15 @@ class Result(ResultTables):
 
     def _gathered(self, root: int) -> dict[str, np.ndarray]:
         """Gather all rows on ``root``, names as bytes; no rows elsewhere; collective."""
-        here, numbers, rank = self._here(), self._numbers["vertex"], self.comm.rank
+        here, numbers, rank, threads = self._here(), self._numbers["vertex"], self.comm.rank, self.threads
         counts, in_order, first = order_of_ranks(len(numbers), numbers, self.comm)
         ids = {}
         if first is not None and self.named is None:  # consecutive ids need not be sent
-            ids["vertex"] = np.arange(first, first + counts.sum() * (rank == root))
-        columns = ids | {name: self.comm.gathered(here[name], root) for name in here if name not in ids}
-        if not in_order and rank == root:
-            order = np.argsort(columns["vertex"], kind="stable")
-            columns = {name: values[order] for name, values in columns.items()}
-        return columns
+            ids["vertex"] = vertex = np.empty(counts.sum() * (rank == root), np.int64)
+            shares(lambda part: np.copyto(vertex[part], first + np.arange(part.start, part.stop)), vertex.size, threads)
+        columns = ids | {name: self.comm.gathered(here[name], root, threads) for name in here if name not in ids}
+        order = slice(None) if in_order or rank != root else np.argsort(columns["vertex"], kind="stable")
+        return {name: values[order] for name, values in columns.items()}
 
     @collective
     def top(self, k: int, column: str | None = None, attributes: bool = False) -> dict[str, np.ndarray]:

@@ -8,6 +8,7 @@ import pytest
 from flat_run import flat_run
 
 import dgraph
+from dgraph._support import threads
 from dgraph.comm import communicator, world
 from dgraph.errors import UsageError
 
@@ -121,15 +122,16 @@ def columns_of_ranks(dtype, length):
 
 @pytest.mark.parametrize("dtype", ["u1", "i8", "S3"])
 @pytest.mark.parametrize("length", [0, 5, FIRST // 8 - 2, FIRST - 9, FIRST + 5, 100_000])
-def test_arrays_of_any_length_are_gathered(dtype, length):
+def test_arrays_of_any_length_are_gathered(dtype, length, monkeypatch):
     """Check lengths around what fits the first step, by ranks that have nothing, and that arrays are writable."""
+    monkeypatch.setattr(threads, "SHARE", 1000)
     comm, columns = world(), columns_of_ranks(dtype, length)
     mine = np.frombuffer(columns[comm.rank], dtype).copy()
     for column, wanted in zip(comm.allgatherv(mine), columns, strict=True):
         assert (column.dtype, column.tobytes()) == (np.dtype(dtype), wanted)
         assert comm.size == 1 or column.flags.writeable
     for root in {0, comm.size - 1}:
-        whole = comm.gathered(mine, root)
+        whole = comm.gathered(mine, root, 3)
         assert (whole.dtype, whole.tobytes()) == (np.dtype(dtype), b"".join(columns) if comm.rank == root else b"")
 
 

@@ -216,6 +216,39 @@ def weighed(values, weights, mutant=None):
     return field(results, "found", N), np.array([math.fsum(terms[dst == v]) for v in range(N)])
 
 
+@pytest.mark.parametrize(("least", "most", "dtype"), [(0, 255, "uint8"), (1, 256, "int32"), (-1, 9, "int32")])
+def test_integers_take_a_byte_in_bins_if_all_fit(least, most, dtype, small):
+    rng = np.random.default_rng(most)
+    src, dst = rng.integers(0, N, (2, 900))
+    weights = np.append(rng.integers(least, most, 898), (least, most)).astype("int32")
+    device = Device()
+    rows = device_graph.DeviceGraph(local_graph(N, src, dst, weights), device, renumber=False).out
+    tiles = propagation_blocking.EdgeTiles(rows, N, device)
+    edges = []
+    for first, count, tile, _ in tiles.pieces.tolist():
+        piece = slice(first, first + count)
+        edges += zip(
+            tiles.sources[piece], tile * control.TILE + tiles.targets[piece], tiles.weights[piece], strict=True
+        )
+    assert tiles.weights.dtype == dtype
+    assert sorted(edges) == sorted(zip(src, dst, weights, strict=True))
+
+
+def bits(weight, mutant=None):
+    """Return sums of float32 values times the same small integers, given in this dtype."""
+    rng = np.random.default_rng(6)
+    graph, program = skewed(), Weighed().retype(**dict.fromkeys(("start", "value", "total", "found"), "float32"))
+    graph.weights = rng.integers(0, 256, 1500).astype(weight)
+    start = begin_with(rng.normal(size=N).astype("float32"))
+    (results,) = run(1, graph, [program], options=GpuPlan(renumber=True), wrapped=start, mutant=mutant)
+    return field(results, "found", N)
+
+
+def check_bytes(mutant):
+    """Check that weights of a byte, multiplied in float32, give the bits of a product in float64 that is rounded."""
+    np.testing.assert_array_equal(bits("int32", mutant), bits("float64"))
+
+
 @pytest.mark.parametrize("heavy", [1e12, 1e-12])
 def test_weights_of_both_signs_and_any_size(heavy, small):
     rng = np.random.default_rng(5)
@@ -352,6 +385,16 @@ MUTANTS = {
         check_weighed,
         "term_of(G, (u32)u, 1) * heaviest",
         "term_of(G, (u32)u, 1)",
+    ),
+    "bytes of other edges": (
+        check_bytes,
+        "x[k] = k < left ? term_of(G, u.of[k], w.of[k])",
+        "x[k] = k < left ? term_of(G, u.of[k], w.of[k ^ 1])",
+    ),
+    "a product is truncated": (
+        check_bytes,
+        "const float x2 = x0 * x1;",
+        "const float x2 = value_of(bits_of((double)x0 * x1) & ~0x1fffffffull);",
     ),
     "weights of other edges": (check_weighed, "words[k + i] = some.of[i];", "words[k + i] = some.of[i ^ 2];"),
     "carries are lost": (check_sums, "+ (before + low < before)", ""),

@@ -278,9 +278,15 @@ def test_what_gather_returns_is_not_tied_to_the_result(monkeypatch, threads):
 
 
 @pytest.mark.mpi
-def test_gather_gives_the_root_everything(comm):
+@pytest.mark.parametrize(("first", "threads"), [(1 << 40, 3), (None, 1), (None, 3), (0, 1)])
+def test_gather_gives_the_root_everything(comm, first, threads, monkeypatch):
+    """Check ids far apart, and consecutive ones, which are not sent."""
+    monkeypatch.setattr(support_threads, "SHARE", 200)
     columns = whole()
-    gathered = scattered(comm, columns).gather(root=comm.size - 1)
+    if first is not None:
+        columns["vertex"] = np.arange(first, first + ROWS)
+    result = replace(scattered(comm, columns, owner=OWNERS["blocks"]), threads=threads)
+    gathered = result.gather(root=comm.size - 1)
     if comm.rank != comm.size - 1:
         assert gathered is None
         return

@@ -21,7 +21,13 @@ from dgraph.backend.cuda.schedules.register import shared_type
 from dgraph.backend.kernel_register import FOLDERS, Kernel, kernel_of
 from dgraph.backend.schedule_options import constants as schedule_constants
 from dgraph.program import MODE, Traced
-from dgraph.program.analysis import falls_below_ceiling, order_independent, runs_locally, sums_source_floats
+from dgraph.program.analysis import (
+    falls_below_ceiling,
+    order_independent,
+    runs_locally,
+    sums_source_floats,
+    weighs_by_integers,
+)
 
 HERE = Path(__file__).parent.parent
 FOLDERS_HERE = (
@@ -89,7 +95,8 @@ TILES = [
     ("const u32*", "tile_sources"), ("const unsigned short*", "tile_targets"), ("const Piece*", "tile_pieces"),
     ("i64", "piece_count"), ("i64", "mirror_pieces"), ("const u32*", "tile_bounds"), ("i64", "master_tiles"),
     ("const u32*", "cut_tiles"), ("i64", "cut_count"), ("u64*", "tile_parts"), ("u32*", "tile_words"),
-    ("i64", "neighbours_read"), ("const weight_t*", "tile_weights"), ("i64", "tile_heaviest"),
+    ("i64", "neighbours_read"), ("const void*", "tile_weights"), ("i64", "tile_heaviest"),
+    ("i64", "tile_bytes"),
 ]  # fmt: skip
 """Members of ``env`` for pulls along binned edges."""
 
@@ -256,6 +263,7 @@ def _head(t: Traced, variant: ModuleFlags, persistent: bool, reach: bool = False
         "KCORE_PEEL": _peels(t) if variant.kcore_peel else 0,
         "FALLS": int(falls_below_ceiling(t)),
         "MIRROR_PROPOSALS": _mirror_proposals(t, variant, persistent and not reach),
+        "BYTE_WEIGHTS": int(weighs_by_integers(t)),
     }
     flags = "".join(f"#define {name} {value}\n" for name, value in macros.items())
     types = (

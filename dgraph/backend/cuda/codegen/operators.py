@@ -11,7 +11,8 @@ from dgraph.backend.codegen.expression_lowering import Body
 from dgraph.backend.compile_flags import LAST_BUCKET, kept_by
 from dgraph.backend.cuda.codegen import proposal_operators as proposals
 from dgraph.backend.cuda.codegen.expressions import TYPES, WIDE, CudaScope
-from dgraph.program import Traced
+from dgraph.program import Traced, trace
+from dgraph.program.analysis import weighs_by_integers
 from dgraph.program.expression_tree import Expr
 from dgraph.program.traced import KINDS
 
@@ -37,6 +38,7 @@ def operators(t: Traced) -> str:
             _function("Source at_source(const Globals& G, u32 u)", _at_source(s)),
             _function("Source from_lane(const Source& s, u32 lane)", _lanes("shuffle({}, lane)", s)),
             _function("Proposal propose(const Globals& G, const Source& s, weight_t w, u32 v)", proposals.propose(s)),
+            *([_propose_byte(t)] if weighs_by_integers(t) else []),
             _function("Proposal identity()", proposals.identity(s)),
             _function("Proposal fold(const Proposal& a, const Proposal& p)", proposals.fold(s)),
             _function("Proposal from_lane_xor(const Proposal& p, u32 mask)", proposals.from_lane_xor(s)),
@@ -63,6 +65,17 @@ def operators(t: Traced) -> str:
             _function("void with_floats(Globals& G, const Floats& a)", _with(s, t.float_sums, "a.s[{}]", 1)),
         ]
     ) + "\n"  # fmt: skip
+
+
+def _propose_byte(t: Traced) -> str:
+    """Return ``propose`` at an edge whose weight has 8 bits, which multiplies floats in their own precision.
+
+    A product in double precision is exact there, and is rounded once, as this one is: the bits are the same.
+    """
+    (term,) = t.edge.values()
+    in_floats = any(x.kind in ("f32", "f64") for x in term.args)
+    s = CudaScope(trace(t.program, np.dtype(np.float32)) if in_floats else t)
+    return _function("Proposal propose_byte(const Globals& G, const Source& s, float w, u32 v)", proposals.propose(s))
 
 
 def _sums(t: Traced) -> bool:

@@ -19,6 +19,14 @@ typedef decltype(Proposal().p0) Term;
 
 DEVICE Term term_of(const Globals& G, u32 u, weight_t w) { return propose(G, at_source(G, u), w, 0).p0; }
 
+#if BYTE_WEIGHTS
+struct Byte {
+    u8 weight;
+};
+
+DEVICE Term term_of(const Globals& G, u32 u, Byte w) { return propose_byte(G, at_source(G, u), w.weight, 0).p0; }
+#endif
+
 // Upper half of the bits of |x|, exponent first, so that it ascends with |x|.
 DEVICE u32 magnitude(double x) { return (u32)(bits_of(x) >> 32) & 0x7fffffffu; }
 
@@ -88,20 +96,20 @@ DEVICE void take_term(u32* sums, u32 i, Term x, Term up, bool finite) {
 }
 
 // Weights of four edges from edge e on, which is a multiple of four; read in whole words.
-struct FourWeights {
+template <class W> struct FourWeights {
     union {
-        u32 words[sizeof(weight_t)];
-        weight_t of[4];
+        u32 words[sizeof(W)];
+        W of[4];
     };
 
     __device__ FourWeights(i64 e) {
-        const u32* from = (const u32*)(env.tile_weights + e);
+        const u32* from = (const u32*)((const W*)env.tile_weights + e);
         if (!WEIGHTED) {
-            for (u32 k = 0; k < 4; k++) of[k] = 1;
-        } else if (sizeof(weight_t) == 1) {
+            for (u32 k = 0; k < 4; k++) of[k] = {1};
+        } else if (sizeof(W) == 1) {
             words[0] = streamed(from);
         } else {
-            for (u32 k = 0; k < sizeof(weight_t); k += 4) {
+            for (u32 k = 0; k < sizeof(W); k += 4) {
                 const Four<u32> some = streamed((const Four<u32>*)(from + k));
                 for (u32 i = 0; i < 4; i++) words[k + i] = some.of[i];
             }
@@ -110,12 +118,12 @@ struct FourWeights {
 };
 
 // Accumulate a piece's edges, four a thread at a time.
-DEVICE void take_edges(const Globals& G, u32* sums, const Piece& piece, Term up, bool finite) {
+template <class W> DEVICE void take_edges(const Globals& G, u32* sums, const Piece& piece, Term up, bool finite) {
     const u32 count = (u32)piece.count;
     for (u32 at = 4 * threadIdx.x; at < count; at += 4 * TILE_BLOCK) {
         const Four<u32> u = streamed((const Four<u32>*)(env.tile_sources + piece.first + at));
         const u64 rows = streamed((const u64*)(env.tile_targets + piece.first + at));
-        const FourWeights w(piece.first + at);
+        const FourWeights<W> w(piece.first + at);
         const u32 left = count - at;
         Term x[4];
         for (u32 k = 0; k < 4; k++) x[k] = k < left ? term_of(G, u.of[k], w.of[k]) : 0;
@@ -159,7 +167,12 @@ KERNEL_BY(TILE_BLOCK, 3) pull_tiles(i64 of) {
         if (claimed >= pieces.last) break;
         const Piece piece = env.tile_pieces[claimed];
         const Scale scale(most, env.tile_bounds[piece.tile]);
-        take_edges(G, sums, piece, scale.finite ? scale.up() : 0, scale.finite);
+        const Term up = scale.finite ? scale.up() : 0;
+#if BYTE_WEIGHTS
+        if (env.tile_bytes) take_edges<Byte>(G, sums, piece, up, scale.finite);
+        else
+#endif
+            take_edges<weight_t>(G, sums, piece, up, scale.finite);
         __syncthreads();
         give_sums(sums, piece, scale);
     }

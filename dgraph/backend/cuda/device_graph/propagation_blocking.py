@@ -69,7 +69,7 @@ class EdgeTiles:
     Attributes:
         sources: uint32; the source of each edge, by tile, roughly in the order of ``rows``.
         targets: uint16; its target relative to the tile's first vertex.
-        weights: the weight of each edge, as of ``rows``; None without.
+        weights: the weight of each edge: uint8 if all are integers that fit, else as of ``rows``; None without.
         heaviest: largest magnitude of a weight, float; 0 without weights.
         pieces: (pieces, 4) int64: first edge, count, tile, and its number in ``cut`` or ``WHOLE``.
         bounds: (tiles,) uint32; upper bound on the edges of a row of the tile.
@@ -84,8 +84,13 @@ class EdgeTiles:
         self.masters = tiles_of(masters)
         tiles = self.masters + tiles_of(size - masters)
         self.weights, self.heaviest = None, 0.0
-        width = 4 if rows.weights is None else rows.weights.itemsize
-        self._module = device.module(_write_kernels(rows.offsets.dtype == np.int64, width), "tiling")
+        weight_type: np.dtype = np.dtype(np.uint32)
+        if rows.weights is not None and edges:
+            least, most = rows.weights.min().item(), rows.weights.max().item()
+            self.heaviest = float(np.maximum(abs(float(least)), abs(float(most))))
+            fits = rows.weights.dtype.kind in "iu" and least >= 0 and most <= np.iinfo(np.uint8).max
+            weight_type = np.dtype(np.uint8) if fits else rows.weights.dtype
+        self._module = device.module(_write_kernels(rows, weight_type.itemsize), "tiling")
         self._words = dict.fromkeys(MEMBERS, 0) | {
             "neighbours": device.address(rows.neighbours), "offsets": device.address(rows.offsets),
             "edges": edges, "rows": size, "masters": masters, "master_tiles": self.masters,
@@ -97,8 +102,7 @@ class EdgeTiles:
         self.sources = xp.empty(int(starts[-1]) + ALIGNED, np.uint32)
         self.targets = xp.empty(len(self.sources), np.uint16)
         if rows.weights is not None and edges:
-            self.weights = xp.empty(len(self.sources), rows.weights.dtype)
-            self.heaviest = float(np.maximum(abs(float(rows.weights.min())), abs(float(rows.weights.max()))))
+            self.weights = xp.empty(len(self.sources), weight_type)
             self._words |= {
                 "edge_weights": device.address(rows.weights), "weights": device.address(self.weights),
             }  # fmt: skip
@@ -146,6 +150,9 @@ MEMBERS = (
 """Members of ``Env`` in ``tile_building.cuh``, in order."""
 
 
-def _write_kernels(wide: bool, width: int) -> str:
-    types = {"offset_t": TYPES["int64" if wide else "uint32"], "weight_t": f"u{8 * width}"}
+def _write_kernels(rows: Any, narrow: int) -> str:
+    """Return the text of the kernels for rows whose weights take ``narrow`` bytes in the tiles."""
+    width = narrow if rows.weights is None else rows.weights.itemsize
+    types = {"offset_t": TYPES["int64" if rows.offsets.dtype == np.int64 else "uint32"]}
+    types |= {"weight_t": f"u{8 * width}", "narrow_weight_t": f"u{8 * narrow}"}
     return own_text("\n".join(f"typedef {dtype} {name};" for name, dtype in types.items()), "tile_building")

@@ -11,7 +11,7 @@ struct Env {
     u32* sources;
     unsigned short* targets;
     const weight_t* edge_weights; // null without weights
-    weight_t* weights;
+    narrow_weight_t* weights;
     const i64* pieces;
     i64 piece_count;
     u32* bounds;
@@ -79,7 +79,7 @@ KERNEL_BY(TILE_BLOCK, 3) fill_tiles(i64) {
             const u64 to = env.starts[env.first + tile] + atomicAdd(places + tile, 1u);
             env.sources[to] = (u32)row_at(e, low, high);
             env.targets[to] = (unsigned short)row;
-            if (env.edge_weights) env.weights[to] = env.edge_weights[e];
+            if (env.edge_weights) env.weights[to] = (narrow_weight_t)env.edge_weights[e];
         });
         __syncthreads();
     }

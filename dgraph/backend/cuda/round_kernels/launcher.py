@@ -311,6 +311,7 @@ class Launcher:
             heaviest = np.float64(tiles.heaviest).view(np.int64).item()
             if tiles.weights is not None:
                 environment |= {"tile_weights": address(tiles.weights), "tile_heaviest": heaviest}
+                environment["tile_bytes"] = tiles.weights.itemsize == 1
             environment |= {
                 "tile_sources": address(tiles.sources), "tile_targets": address(tiles.targets),
                 "tile_pieces": address(tiles.pieces), "piece_count": len(tiles.pieces),
