@@ -1,9 +1,11 @@
 """Pieces of lines that threads place in columns of the whole file give the graph that one thread reads."""
 
+import numpy as np
 import pytest
 
 from dgraph.comm.serial import SerialComm
-from dgraph.graph.formats import lines, placed_lines, scan, text
+from dgraph.graph.formats import lines, placed_lines, plain_scan, scan, text
+from dgraph.graph.formats.column import IDS, GrowingColumn
 from dgraph.graph.load import read
 from dgraph.graph.load_options import LoadOptions
 
@@ -23,6 +25,7 @@ OTHER = {
 
 def columns(path, threads, monkeypatch):
     monkeypatch.setattr(text, "rank_threads", lambda comm: threads)
+    monkeypatch.setattr(plain_scan, "COUNTED", 100)
     raw = read(str(path), SerialComm(), LoadOptions())
     return [values if values is None else (values.dtype, values.tolist()) for values in (raw.src, raw.dst, raw.weights)]
 
@@ -88,3 +91,10 @@ def test_memory_that_is_lacking_ends_all_pieces(module, name, before, tmp_path, 
     monkeypatch.setattr(module, name, lacking)
     with pytest.raises(MemoryError, match="none left"):
         columns(path, 3, monkeypatch)
+
+
+def test_a_column_that_outgrows_its_room_keeps_its_values():
+    column, values = GrowingColumn(IDS), np.arange(5 << 18, dtype=np.uint32)
+    for piece in np.split(values, 5):
+        column.extend(piece)
+    np.testing.assert_array_equal(column.finish(0), values)
