@@ -22,7 +22,7 @@ from dgraph._support.first_runs import first_run
 from dgraph._support.threads import in_order
 from dgraph.graph.build import array_buckets
 from dgraph.graph.build.memory_pages import give_back, large_array
-from dgraph.graph.rows import SHORT, ascending, insertion, radix
+from dgraph.graph.rows import SHORT, ascending, by_ranks, radix
 from partitioning.arrays.lazy_numba import FEW
 
 ROWS = 1 << 16
@@ -285,7 +285,7 @@ def _build(places, targets, weights, first, merging, lengths, room, room_weights
         if ascending(room, low, high):
             continue
         if high - low <= SHORT:
-            insertion(room, room_weights, low, high)
+            by_ranks(room, room_weights, low, high, targets, weights)
         else:
             radix(room, room_weights, low, high, targets, weights, digits)
     equal, loops, end = 0, 0, 0
