@@ -132,7 +132,7 @@ def reference(path: Path, ranks: int, options: dict, chunk: int):
 
 def with_shortcuts(path: Path, ranks: int, options: dict, chunk: int, rng: random.Random):
     """Return :func:`loaded` with threads and pieces of any size."""
-    threads = rng.choice([1, 1, 1, 2, 3])  # a load with threads takes four times as long
+    threads = rng.choice([1, 1, 1, 1, 1, 1, 2, 3])  # a load with threads takes four times as long
     small = [(bucketed_arcs, "FEW", 0), (bucketed_arcs, "ARCS", 3), (clean, "CHUNK", 5)]
     with changed(
         (affinity, "share", lambda *_: threads), (lines, "CHUNK", chunk), (lines, "TAIL", rng.choice([1, 5, 30, 4096])),
@@ -151,7 +151,7 @@ def one(seed: int, folder: Path) -> tuple[str, bool, str]:
     case = long_input(rng) if kind == "long" else an_input(kind, rng)
     for name, content in case.files.items():
         (folder / name).write_bytes(content)
-    path, ranks = folder / case.name, rng.choice([*[1] * 14, 2, 3])  # two ranks take six times as long as one
+    path, ranks = folder / case.name, rng.choice([*[1] * 30, 2, 3])  # two ranks take six times as long as one
     options = {"keep_loops": True} | case.options
     chunk = rng.choice([30, 30, 100, 300, 1 << 20] if kind == "long" else [1, 7, 40, 200, 1 << 20])
     # Two messages depend on the chunk: damage of packed text comes before a wrong line, and names' weights say "at or

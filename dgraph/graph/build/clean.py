@@ -388,7 +388,7 @@ def _send(columns, cuts, comm):
 
 def _isolated(block, empty, threads, comm):
     """Return the number of rows here without an arc in either direction, of ``empty`` ones; collective."""
-    if not block.directed:
+    if not block.directed or (comm.size == 1 and not empty.any()):
         return int(np.count_nonzero(empty))
 
     def mark(targets: np.ndarray) -> None:
