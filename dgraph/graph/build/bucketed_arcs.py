@@ -22,7 +22,7 @@ from dgraph._support.first_runs import first_run
 from dgraph._support.threads import in_order
 from dgraph.graph.build import array_buckets
 from dgraph.graph.build.memory_pages import give_back, large_array
-from dgraph.graph.rows import SHORT, ascending, by_ranks, radix
+from dgraph.graph.rows import SHORT, ascending, radix, rank
 from partitioning.arrays.lazy_numba import FEW
 
 ROWS = 1 << 16
@@ -280,28 +280,37 @@ def _build(places, targets, weights, first, merging, lengths, room, room_weights
         digits: int64 (257,), scratch.
     """
     ends = _placed(places, targets, weights, lengths.size, room, room_weights)
-    for row in range(lengths.size):
-        low, high = ends[row], ends[row + 1]
-        if ascending(room, low, high):
-            continue
-        if high - low <= SHORT:
-            by_ranks(room, room_weights, low, high, targets, weights)
-        else:
-            radix(room, room_weights, low, high, targets, weights, digits)
     equal, loops, end = 0, 0, 0
     for row in range(lengths.size):
-        begin = end
-        for i in range(ends[row], ends[row + 1]):
-            if merging and end > begin and targets[end - 1] == room[i]:
-                equal += 1
-                loops += np.int64(room[i]) == row + first
+        begin, low, high = end, ends[row], ends[row + 1]
+        end += high - low
+        here, weights_here = targets[begin:end], None if weights is None else weights[begin:end]
+        sorted_already = ascending(room, low, high)
+        if not sorted_already and high - low <= SHORT:
+            distinct = rank(room, room_weights, low, high, here, weights_here)
+        else:
+            if not sorted_already:
+                radix(room, room_weights, low, high, here, weights_here, digits)
+            distinct = True
+            for i in range(high - low):
+                here[i] = room[low + i]
+                distinct = distinct and (i == 0 or here[i] != here[i - 1])
                 if weights is not None:
-                    weights[end - 1] = min(weights[end - 1], room_weights[i])
-            else:
-                targets[end] = room[i]
-                if weights is not None:
-                    weights[end] = room_weights[i]
-                end += 1
+                    weights_here[i] = room_weights[low + i]
+        if merging and not distinct:
+            last = 0
+            for i in range(1, here.size):
+                if here[last] == here[i]:
+                    equal += 1
+                    loops += np.int64(here[i]) == row + first
+                    if weights is not None:
+                        weights_here[last] = min(weights_here[last], weights_here[i])
+                else:
+                    last += 1
+                    here[last] = here[i]
+                    if weights is not None:
+                        weights_here[last] = weights_here[i]
+            end = begin + last + 1
         lengths[row] = end - begin
     return equal, loops
 
