@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dgraph.comm.serial import SerialComm
-from dgraph.graph.formats import lines, placed_lines, plain_scan, scan, text
+from dgraph.graph.formats import lines, placed_lines, scan, text
 from dgraph.graph.formats.column import IDS, GrowingColumn
 from dgraph.graph.load import read
 from dgraph.graph.load_options import LoadOptions
@@ -25,7 +25,6 @@ OTHER = {
 
 def columns(path, threads, monkeypatch):
     monkeypatch.setattr(text, "rank_threads", lambda comm: threads)
-    monkeypatch.setattr(plain_scan, "COUNTED", 100)
     raw = read(str(path), SerialComm(), LoadOptions())
     return [values if values is None else (values.dtype, values.tolist()) for values in (raw.src, raw.dst, raw.weights)]
 

@@ -283,34 +283,28 @@ def _build(places, targets, weights, first, merging, lengths, room, room_weights
     equal, loops, end = 0, 0, 0
     for row in range(lengths.size):
         begin, low, high = end, ends[row], ends[row + 1]
-        end += high - low
-        here, weights_here = targets[begin:end], None if weights is None else weights[begin:end]
-        sorted_already = ascending(room, low, high)
-        if not sorted_already and high - low <= SHORT:
-            distinct = rank(room, room_weights, low, high, here, weights_here)
-        else:
-            if not sorted_already:
-                radix(room, room_weights, low, high, here, weights_here, digits)
-            distinct = True
-            for i in range(high - low):
-                here[i] = room[low + i]
-                distinct = distinct and (i == 0 or here[i] != here[i - 1])
+        if not ascending(room, low, high):
+            if high - low > SHORT:
+                free = None if weights is None else weights[end:high]
+                radix(room, room_weights, low, high, targets[end:high], free, digits)
+            elif rank(room, room_weights, low, high, targets, weights, end) or not merging:
+                end += high - low
+            else:
+                for i in range(high - low):
+                    room[low + i] = targets[begin + i]
+                    if weights is not None:
+                        room_weights[low + i] = weights[begin + i]
+        for i in range(low if end == begin else high, high):
+            if merging and end > begin and targets[end - 1] == room[i]:
+                equal += 1
+                loops += np.int64(room[i]) == row + first
                 if weights is not None:
-                    weights_here[i] = room_weights[low + i]
-        if merging and not distinct:
-            last = 0
-            for i in range(1, here.size):
-                if here[last] == here[i]:
-                    equal += 1
-                    loops += np.int64(here[i]) == row + first
-                    if weights is not None:
-                        weights_here[last] = min(weights_here[last], weights_here[i])
-                else:
-                    last += 1
-                    here[last] = here[i]
-                    if weights is not None:
-                        weights_here[last] = weights_here[i]
-            end = begin + last + 1
+                    weights[end - 1] = min(weights[end - 1], room_weights[i])
+            else:
+                targets[end] = room[i]
+                if weights is not None:
+                    weights[end] = room_weights[i]
+                end += 1
         lengths[row] = end - begin
     return equal, loops
 

@@ -185,8 +185,7 @@ def tally(block: EdgeBlock, comm: Comm, covered: bool = False) -> None:
         np.equal(degrees, 0, out=empty[rows])
 
     row_shares(count, block.offsets, threads)
-    isolated_here = 0 if covered else _isolated(block, empty, threads, comm)
-    here = [block.targets.size, sum(loops_here), isolated_here]
+    here = [block.targets.size, sum(loops_here), 0 if covered else _isolated(block, empty, threads, comm)]
     arcs, loops, isolated = (int(count) for count in comm.allreduce(np.array(here, np.int64)))
     block.arcs = arcs
     block.m = arcs if block.directed else (arcs - loops) // 2 + loops

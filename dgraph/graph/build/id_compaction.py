@@ -112,11 +112,7 @@ def to_gids(
                 f"{where(missing)}: an edge ends at {missing}, which the list of vertices does not hold; "
                 "add the vertex, or give the edges alone"
             )
-    if within and column.flags.owndata:
-        size = column.size
-        column.resize(-(-size * gids.itemsize // column.itemsize), refcheck=False)
-        gids = column.view(look_up.dtype)[:size]
-    elif within:
+    if within:
         give_back(column.view(look_up.dtype)[column.size :])
     return gids
 

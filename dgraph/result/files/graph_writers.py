@@ -9,9 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dgraph._support.threads import extremes
 from dgraph.comm import Comm
-from dgraph.comm.rank_threads import rank_threads
 from dgraph.errors import UsageError, unknown
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.exports.edge_table import edge_columns
@@ -153,5 +151,4 @@ def _notes(path: Path, block: EdgeBlock, comm: Comm) -> list[str]:
 def _isolated_end(block: EdgeBlock, comm: Comm) -> int:
     """Return the number of vertices after the last that has an edge; collective."""
     last = int(np.searchsorted(block.offsets, block.offsets[-1])) - 1 + block.first  # row of the last arc
-    threads = rank_threads(comm)
-    return block.n - 1 - comm.largest(max(last, extremes(block.targets, threads)[1]) if block.targets.size else -1)
+    return block.n - 1 - comm.largest(max(last, int(block.targets.max())) if block.targets.size else -1)
