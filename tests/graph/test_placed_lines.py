@@ -1,10 +1,9 @@
 """Pieces of lines that threads place in columns of the whole file give the graph that one thread reads."""
 
-import numpy as np
 import pytest
 
 from dgraph.comm.serial import SerialComm
-from dgraph.graph.formats import column, lines, placed_lines, scan, text
+from dgraph.graph.formats import lines, placed_lines, scan, text
 from dgraph.graph.load import read
 from dgraph.graph.load_options import LoadOptions
 
@@ -89,11 +88,3 @@ def test_memory_that_is_lacking_ends_all_pieces(module, name, before, tmp_path, 
     monkeypatch.setattr(module, name, lacking)
     with pytest.raises(MemoryError, match="none left"):
         columns(path, 3, monkeypatch)
-
-
-def test_a_column_that_outgrows_its_room_keeps_its_values(monkeypatch):
-    monkeypatch.setattr(column, "MOVED", 1000)
-    growing, values = column.GrowingColumn(column.IDS), np.arange(5 << 18, dtype=np.uint32)
-    for piece in np.split(values, 5):
-        growing.extend(piece)
-    np.testing.assert_array_equal(growing.finish(0), values)

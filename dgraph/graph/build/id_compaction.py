@@ -15,7 +15,6 @@ from dgraph.comm.base import Comm
 from dgraph.errors import DataError
 from dgraph.graph.block import gid_type
 from dgraph.graph.build.id_bitmap import id_bitmap
-from dgraph.graph.build.memory_pages import give_back
 from dgraph.graph.generators.counter import mix
 from dgraph.graph.ids import SparseIds
 
@@ -97,7 +96,7 @@ def to_gids(
     """
     start, offset = int(ids.starts[comm.rank]), 0
     look_up = _LookUp(ids.here, gid_type(int(ids.starts[-1])), start)
-    within = disposable and column.flags.carray and column.itemsize >= look_up.dtype.itemsize
+    within = disposable and column.flags.owndata and column.itemsize >= look_up.dtype.itemsize
     gids = column.view(look_up.dtype)[: column.size] if within else np.empty(column.size, look_up.dtype)
     for chunk in _chunks([column], comm):
         counts, grouped, places = _owners(chunk.astype(np.int64, copy=False), ids.lowest)
@@ -113,7 +112,9 @@ def to_gids(
                 "add the vertex, or give the edges alone"
             )
     if within:
-        give_back(column.view(look_up.dtype)[column.size :])
+        size = column.size
+        column.resize(-(-size * gids.itemsize // column.itemsize), refcheck=False)
+        gids = column.view(look_up.dtype)[:size]
     return gids
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from dgraph._support.threads import in_order
 from dgraph.graph.build.array_input import EXACT
-from dgraph.graph.build.memory_pages import give_back, large_array, mapped_memory
+from dgraph.graph.build.memory_pages import mapped_memory
 
 IDS: tuple[np.dtype, ...] = (np.dtype(np.uint32), np.dtype(np.int64))
 """Possible dtypes of a column of ids."""
@@ -16,8 +16,6 @@ SPARE = 1.02
 """Capacity allocated, as a multiple of the expected number of values."""
 GROWTH = 1.5
 """Expected growth of a column, if the remaining size is unknown."""
-MOVED = 1 << 20
-"""Values that a growing column moves before it gives their memory back, so that no second copy is held."""
 
 ARENA = 8 << 20
 """Bytes that an :class:`Arena` maps at a time."""
@@ -44,7 +42,7 @@ class Arena:
 
 
 class GrowingColumn:
-    """Values appended to one array with room for those that are expected, of which pages are used as they are filled.
+    """Values appended to one array, which grows in place (``realloc``), so that no second copy is held.
 
     Args:
         types: see below.
@@ -143,14 +141,13 @@ class GrowingColumn:
             self._sign(self._buffer, level)
 
     def _resize(self, size: int) -> None:
-        if size <= self._buffer.size:
-            self._buffer = self._buffer[:size]
+        if size == self._buffer.size:
             return
-        empty = large_array if self.arena is None else self.arena.empty
-        grown = empty(size, self.types[self.level])
-        for begin in range(0, self.size, MOVED):
-            piece = self._buffer[begin : min(begin + MOVED, self.size)]
-            grown[begin : begin + piece.size] = piece
-            if self.arena is None:
-                give_back(piece)
-        self._buffer = grown
+        if self.arena is None:
+            self._buffer.resize(size, refcheck=False)
+        elif size < self._buffer.size:
+            self._buffer = self._buffer[:size]
+        else:
+            grown = self.arena.empty(size, self.types[self.level])
+            grown[: self.size] = self._buffer[: self.size]
+            self._buffer = grown
