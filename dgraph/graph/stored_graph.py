@@ -13,10 +13,10 @@ from dgraph.comm import Comm
 from dgraph.comm.rank_threads import rank_threads
 from dgraph.errors import UsageError
 from dgraph.graph.bases.shared_attribute import SharedAttribute
-from dgraph.graph.block import EdgeBlock, GraphFacts, LoadFacts
+from dgraph.graph.block import EdgeBlock, GraphFacts, LoadFacts, gid_type
 from dgraph.graph.build.fingerprint import local_fingerprint
 from dgraph.graph.build.local_graph import build
-from dgraph.graph.build.rows_of_parts import rows_of_arcs
+from dgraph.graph.build.rows_of_parts import rows_of, rows_of_arcs
 from dgraph.graph.build.weights import check_rule, hashed_weights
 from dgraph.graph.handle import Graph, Partitioned
 from dgraph.graph.ids import ConsecutiveIds, SparseIds, VertexIds
@@ -116,9 +116,15 @@ class StoredGraph(Graph):
             return {name: column.kind for name, column in read_attributes(self.store, 0, 0).items()}
 
     def _assembled(self) -> EdgeBlock:
-        with self.comm.together(), reading():
-            src, dst, weight = _arcs(self.store, self.comm)
-        block = rows_of_arcs(self._known, src, dst, weight, self.comm)
+        split = self.store.manifest["partition"]
+        if split["parts"] == self.comm.size == 1 and split["cut"] == "outgoing":
+            with self.comm.together(), reading():
+                local = read_part(self.store, 0)
+            block = rows_of(self._known, local, self.comm)
+        else:
+            with self.comm.together(), reading():
+                src, dst, weight = _arcs(self.store, self.comm)
+            block = rows_of_arcs(self._known, src, dst, weight, self.comm)
         first = self.comm.before(block.targets.size)
         with self.comm.together(), reading():
             block.attributes = read_attributes(self.store, first, block.targets.size)
@@ -250,11 +256,12 @@ def _arcs(store: Store, comm: Comm) -> tuple[np.ndarray, np.ndarray, np.ndarray 
     parts = store.manifest["partition"]["parts"]
     first, stop = (parts * rank // comm.size for rank in (comm.rank, comm.rank + 1))
     kind = store.manifest["graph"]["weights"]
-    src, dst = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    gid = gid_type(store.manifest["graph"]["vertices"])
+    src, dst = [np.zeros(0, gid)], [np.zeros(0, gid)]
     weight = [np.zeros(0, kind or np.int32)]
     for part in range(first, stop):
         file = part_file(part)
-        gids = store.array(file, "gids")
+        gids = store.array(file, "gids").astype(gid)
         src.append(np.repeat(gids, np.diff(store.array(file, "offsets"))))
         dst.append(gids[store.array(file, "neighbours")])
         part_weights = weights(store, part)

@@ -1,8 +1,11 @@
 """Graphs written in every format: equal byte by byte to the format's description, and unchanged when read back."""
 
+import errno
 import gzip
 import itertools
 import json
+import os
+import threading
 
 import networkx
 import numpy as np
@@ -84,6 +87,20 @@ def test_gapbs_files_are_as_described(directed, weighted, tmp_path):
     for ranks in RANKS:
         saved(path, ranks, edges, np.array([w for *_, w in edges], np.int32) if weighted else None, directed)
         assert path.read_bytes() == expected
+
+
+def test_a_disk_that_is_full_while_the_reverse_is_made(tmp_path, monkeypatch):
+    usual = os.pwrite
+
+    def full(*written):
+        if threading.current_thread() is not threading.main_thread():
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return usual(*written)
+
+    monkeypatch.setattr(os, "pwrite", full)
+    with pytest.raises(OutputError, match="No space left"):
+        saved(tmp_path / "g.wsg", 1, EDGES, WEIGHTS["int32"])
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(("code", "dtype"), [("", None), ("i", np.int32), ("q", np.int64), ("f", "f4"), ("d", "f8")])

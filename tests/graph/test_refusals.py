@@ -239,6 +239,7 @@ NPZ = [
     (changed_npz(("indices", "data"), b"(2,), }" + b" " * 12, b"(1000000000000,), }"), "does not match its header"),
     (changed_npz(("data",), b"(2,)", b"(1,)"), "data has a length that does not match its header"),
     (changed_npz(("data",), b"{'descr'", b"{{{escr'"), "not a sparse matrix"),
+    (changed_npz(("data",), b"}    ", b"}\n\t#\0"), "not a sparse matrix"),
     (npz()[30:], "not a sparse matrix"),
     (npz(format=np.array([b"csr", b"csr"])), "it names 2 formats"),
     (npz(format=np.array([], "S3")), "it names 0 formats"),

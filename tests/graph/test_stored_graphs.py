@@ -18,6 +18,7 @@ from dgraph.algorithms import ALGORITHMS
 from dgraph.cli import main
 from dgraph.comm import SerialComm, world
 from dgraph.errors import DataError, UsageError
+from dgraph.graph import stored_graph
 from dgraph.graph.build.local_graph import build_parts
 from dgraph.graph.stored.repartition import pieces
 from dgraph.graph.stored_graph import Graph
@@ -221,6 +222,18 @@ def test_rows_are_put_together_again(name, tmp_path):
         for columns in succeed(ranks, work):
             for have, want in zip(columns, (wanted.sources(), wanted.targets, wanted.weights), strict=True):
                 np.testing.assert_array_equal(have, want)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_the_rows_of_one_part_are_those_of_its_file(name, tmp_path, monkeypatch):
+    wanted, comm = GRAPHS[name].block(SerialComm()), SerialComm()
+    save(GRAPHS[name], tmp_path / "s", "oec", 1)
+    monkeypatch.setattr(stored_graph, "rows_of_arcs", None)
+    block = Graph.open(tmp_path / "s", comm=comm).block
+    assert (block.n, block.m, block.arcs, block.directed) == (wanted.n, wanted.m, wanted.arcs, wanted.directed)
+    for part in ("offsets", "targets", "weights"):
+        np.testing.assert_array_equal(getattr(block, part), getattr(wanted, part))
+    assert block.targets.base is not None, "a copy"
 
 
 @pytest.mark.parametrize(

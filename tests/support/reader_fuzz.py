@@ -2,21 +2,23 @@
 
 The shortcuts are threads, pieces of a file, private buffers, the kernel for plain lines, the bitmap of ids, and arrays
 of an archive read whole. Without them one thread scans every line, ids are sorted, and archives are streamed.
-``python tests/support/reader_fuzz.py COUNT [SEED]`` runs COUNT
-inputs; ``test_reader_fuzz.py`` runs some in the suite.
+``python tests/support/reader_fuzz.py COUNT [SEED [PROCESSES]]`` runs COUNT inputs; ``test_reader_fuzz.py`` runs some in
+the suite. Small files are read by NumPy, or with DGRAPH_COMPILE=always by machine code.
 """
 
 from __future__ import annotations
 
+import multiprocessing
 import random
 import re
 import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from unittest.mock import patch
+from types import ModuleType
 
 import numpy as np
 from fuzz import NAMED, TEXT, Input, an_input
@@ -105,36 +107,40 @@ def loaded(path: Path, ranks: int, options: dict):
         return re.sub("at 0x[0-9a-f]+", "", f"{type(refused).__name__}: {refused}")  # of an object in NumPy's message
 
 
+@contextmanager
+def changed(*values: tuple[ModuleType | type, str, object]) -> Iterator[None]:
+    """Give attributes these values within the body; ``unittest.mock`` takes a fifth of the time of a small load."""
+    before = [(place, name, place.__dict__[name]) for place, name, _ in values]
+    for place, name, value in values:
+        setattr(place, name, value)
+    try:
+        yield
+    finally:
+        for place, name, value in reversed(before):
+            setattr(place, name, value)
+
+
 def reference(path: Path, ranks: int, options: dict, chunk: int):
     """Return :func:`loaded` without shortcuts; ``chunk``: bytes of packed text that are unpacked at a time."""
-    with ExitStack() as changes:
-        changes.enter_context(patch.object(lines, "CHUNK", chunk))
-        changes.enter_context(patch.object(plain_scan, "READ", frozenset()))
-        changes.enter_context(patch.object(lines.LineBuffer, "lines", lambda *_: None))
-        changes.enter_context(patch.object(affinity, "share", lambda *_: 1))
-        changes.enter_context(patch.object(scipy_npz._Column, "whole", lambda _: None))
-        for name in ("SPAN", "SMALL"):
-            changes.enter_context(patch.object(id_bitmap, name, 0))
+    with changed(
+        (lines, "CHUNK", chunk), (plain_scan, "READ", frozenset()), (lines.LineBuffer, "lines", lambda *_: None),
+        (affinity, "share", lambda *_: 1), (scipy_npz._Column, "whole", lambda _: None),
+        (id_bitmap, "SPAN", 0), (id_bitmap, "SMALL", 0),
+    ):  # fmt: skip
         return loaded(path, ranks, options)
 
 
 def with_shortcuts(path: Path, ranks: int, options: dict, chunk: int, rng: random.Random):
     """Return :func:`loaded` with threads and pieces of any size."""
-    with ExitStack() as changes:
-        threads = rng.choice([1, 2, 3])
-        changes.enter_context(patch.object(affinity, "share", lambda *_: threads))
-        changes.enter_context(patch.object(lines, "CHUNK", chunk))
-        changes.enter_context(patch.object(lines, "TAIL", rng.choice([1, 5, 30, 4096])))
-        changes.enter_context(patch.object(text, "PIECE", rng.choice([1, 2, 4])))
-        changes.enter_context(patch.object(id_bitmap, "WORDS", rng.choice([1, 1 << 14])))
-        changes.enter_context(patch.object(scipy_npz, "LARGE", 1))
-        changes.enter_context(patch.object(scipy_npz, "PIECE", rng.choice([3, 8, 1 << 20])))
-        changes.enter_context(patch.object(parquet, "ROWS", rng.choice([1, 2, 1 << 17])))
-        changes.enter_context(patch.object(column, "ARENA", rng.choice([1, 64, 200, 1 << 20])))
-        if rng.random() < 0.5:
-            changes.enter_context(patch.object(bucketed_arcs, "FEW", 0))
-            changes.enter_context(patch.object(bucketed_arcs, "ARCS", 3))
-            changes.enter_context(patch.object(clean, "CHUNK", 5))
+    threads = rng.choice([1, 1, 1, 1, 1, 1, 2, 3])  # a load with threads takes four times as long
+    small = [(bucketed_arcs, "FEW", 0), (bucketed_arcs, "ARCS", 3), (clean, "CHUNK", 5)]
+    with changed(
+        (affinity, "share", lambda *_: threads), (lines, "CHUNK", chunk), (lines, "TAIL", rng.choice([1, 5, 30, 4096])),
+        (text, "PIECE", rng.choice([1, 2, 4])), (id_bitmap, "WORDS", rng.choice([1, 1 << 14])),
+        (scipy_npz, "LARGE", 1), (scipy_npz, "PIECE", rng.choice([3, 8, 1 << 20])),
+        (parquet, "ROWS", rng.choice([1, 2, 1 << 17])), (column, "ARENA", rng.choice([1, 64, 200, 1 << 20])),
+        *(small if rng.random() < 0.5 else ()),
+    ):  # fmt: skip
         return loaded(path, ranks, options)
 
 
@@ -145,9 +151,9 @@ def one(seed: int, folder: Path) -> tuple[str, bool, str]:
     case = long_input(rng) if kind == "long" else an_input(kind, rng)
     for name, content in case.files.items():
         (folder / name).write_bytes(content)
-    path, ranks = folder / case.name, rng.choice([1, 1, 1, 1, 2, 3])
+    path, ranks = folder / case.name, rng.choice([*[1] * 30, 2, 3])  # two ranks take six times as long as one
     options = {"keep_loops": True} | case.options
-    chunk = rng.choice([1, 7, 40, 200, 1 << 20])
+    chunk = rng.choice([30, 30, 100, 300, 1 << 20] if kind == "long" else [1, 7, 40, 200, 1 << 20])
     # Two messages depend on the chunk: damage of packed text comes before a wrong line, and names' weights say "at or
     # before this line".
     dependent = packing(case.files[case.name]) or kind in NAMED
@@ -159,17 +165,30 @@ def one(seed: int, folder: Path) -> tuple[str, bool, str]:
     return kind, not isinstance(expected, str), difference
 
 
-def main() -> None:
-    count, first = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    began, findings, kinds, read = time.monotonic(), 0, Counter(), Counter()
-    with tempfile.TemporaryDirectory() as folder:
-        for seed in range(first, first + count):
+def checked(seeds: range) -> tuple[Counter, Counter, int]:
+    """Check the inputs of seeds and print differences; return inputs and those that were read by kind, and findings."""
+    kinds, read, findings = Counter(), Counter(), 0
+    memory = "/dev/shm"  # a disk's files take as long as a load
+    with tempfile.TemporaryDirectory(dir=memory if Path(memory).is_dir() else None) as folder:
+        for seed in seeds:
             kind, valid, difference = one(seed, Path(folder))
             kinds[kind] += 1
             read[kind] += valid
             if difference:
                 findings += 1
                 print(f"seed {seed}: {difference}", flush=True)
+    return kinds, read, findings
+
+
+def main() -> None:
+    count, first, processes = (*map(int, sys.argv[1:]), *(0, 1)[len(sys.argv) - 2 :])
+    began, kinds, read, findings = time.monotonic(), Counter(), Counter(), 0
+    with multiprocessing.get_context("spawn").Pool(processes) as pool:
+        shares = [range(first + process, first + count, processes) for process in range(processes)]
+        for kinds_of_share, read_of_share, findings_of_share in pool.imap(checked, shares):
+            kinds.update(kinds_of_share)
+            read.update(read_of_share)
+            findings += findings_of_share
     print(" ".join(f"{kind} {read[kind]} of {kinds[kind]} read;" for kind in dict.fromkeys(KINDS)))
     print(f"{count} inputs in {time.monotonic() - began:.0f} s, {findings} findings")
 

@@ -22,7 +22,7 @@ from dgraph._support.first_runs import first_run
 from dgraph._support.threads import in_order
 from dgraph.graph.build import array_buckets
 from dgraph.graph.build.memory_pages import give_back, large_array
-from dgraph.graph.rows import SHORT, ascending, insertion, radix
+from dgraph.graph.rows import SHORT, ascending, radix, rank
 from partitioning.arrays.lazy_numba import FEW
 
 ROWS = 1 << 16
@@ -280,18 +280,21 @@ def _build(places, targets, weights, first, merging, lengths, room, room_weights
         digits: int64 (257,), scratch.
     """
     ends = _placed(places, targets, weights, lengths.size, room, room_weights)
-    for row in range(lengths.size):
-        low, high = ends[row], ends[row + 1]
-        if ascending(room, low, high):
-            continue
-        if high - low <= SHORT:
-            insertion(room, room_weights, low, high)
-        else:
-            radix(room, room_weights, low, high, targets, weights, digits)
     equal, loops, end = 0, 0, 0
     for row in range(lengths.size):
-        begin = end
-        for i in range(ends[row], ends[row + 1]):
+        begin, low, high = end, ends[row], ends[row + 1]
+        if not ascending(room, low, high):
+            if high - low > SHORT:
+                free = None if weights is None else weights[end:high]
+                radix(room, room_weights, low, high, targets[end:high], free, digits)
+            elif rank(room, room_weights, low, high, targets, weights, end) or not merging:
+                end += high - low
+            else:
+                for i in range(high - low):
+                    room[low + i] = targets[begin + i]
+                    if weights is not None:
+                        room_weights[low + i] = weights[begin + i]
+        for i in range(low if end == begin else high, high):
             if merging and end > begin and targets[end - 1] == room[i]:
                 equal += 1
                 loops += np.int64(room[i]) == row + first

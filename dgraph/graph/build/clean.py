@@ -71,6 +71,7 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
         if weights is not None:
             check_weights(weights, f"{facts.name}: weight", before)
     ids: VertexIds
+    listed_by_edges = n is None and vertices is None and extra is None
     if n is None:
         listed_ids = [src, dst] if extra is None else [src, dst, extra]
         ids, gids_of = numbered(listed_ids, vertices, vertices_at, edges_at, comm)
@@ -112,7 +113,7 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
     note_found(facts, loops, equal, equal_loops, 2 if both else 1, comm)
     facts.loops_kept, facts.duplicates_kept = options.keep_loops, keep_parallel
     block = EdgeBlock(n, 0, 0, first, offsets, targets, weights, directed, ids, facts, attributes=attributes)
-    tally(block, comm)
+    tally(block, comm, listed_by_edges and not (facts.loops and not options.keep_loops))
     return block
 
 
@@ -164,8 +165,11 @@ def note_found(facts: LoadFacts, loops: int, equal: int, equal_loops: int, liste
     facts.loops, facts.duplicates = loops, (equal - equal_loops) // listed + equal_loops
 
 
-def tally(block: EdgeBlock, comm: Comm) -> None:
-    """Fill in arcs, m, isolated vertices and the largest degree from the rows; collective."""
+def tally(block: EdgeBlock, comm: Comm, covered: bool = False) -> None:
+    """Fill in arcs, m, isolated vertices and the largest degree from the rows; collective.
+
+    ``covered``: every vertex is known to have an arc.
+    """
     loops_here: list[int] = []
     degrees_here: list[int] = [0]
     empty = np.empty(block.rows, bool)
@@ -181,7 +185,7 @@ def tally(block: EdgeBlock, comm: Comm) -> None:
         np.equal(degrees, 0, out=empty[rows])
 
     row_shares(count, block.offsets, threads)
-    here = [block.targets.size, sum(loops_here), _isolated(block, empty, threads, comm)]
+    here = [block.targets.size, sum(loops_here), 0 if covered else _isolated(block, empty, threads, comm)]
     arcs, loops, isolated = (int(count) for count in comm.allreduce(np.array(here, np.int64)))
     block.arcs = arcs
     block.m = arcs if block.directed else (arcs - loops) // 2 + loops
@@ -383,7 +387,7 @@ def _send(columns, cuts, comm):
 
 def _isolated(block, empty, threads, comm):
     """Return the number of rows here without an arc in either direction, of ``empty`` ones; collective."""
-    if not block.directed:
+    if not block.directed or (comm.size == 1 and not empty.any()):
         return int(np.count_nonzero(empty))
 
     def mark(targets: np.ndarray) -> None:

@@ -46,7 +46,7 @@ def id_bitmap(columns: Sequence[np.ndarray], comm: Comm) -> IdBitmap | None:
         cuts = words.size * np.arange(1, comm.size) // comm.size
         owned = np.bitwise_or.reduce(comm.alltoallv(np.split(words, cuts)))
         words = np.concatenate(comm.allgatherv(owned))
-    return IdBitmap(words, threads)
+    return IdBitmap(words, largest, threads)
 
 
 class IdBitmap:
@@ -56,13 +56,15 @@ class IdBitmap:
         words: uint64, bit ``i`` of word ``w`` is that of id ``64 w + i``.
         below: the number of bits set in the words before each word, in the dtype of the graph's gids.
         n: number of ids.
+        dense: True if they are 0 .. n - 1, so that an id is its gid.
     """
 
-    def __init__(self, words: np.ndarray, threads: int):
+    def __init__(self, words: np.ndarray, largest: int, threads: int):
         self.words, self.threads = words, threads
         counts = np.empty(words.size, np.int64)
         _count_bits(words, counts)
         self.n = int(counts.sum())
+        self.dense = self.n == largest + 1
         self.below = (np.cumsum(counts) - counts).astype(gid_type(self.n))
 
     def ids(self, comm: Comm) -> SparseIds:
@@ -78,6 +80,8 @@ class IdBitmap:
 
         ``disposable``: the column may be overwritten.
         """
+        if self.dense and column.dtype == self.below.dtype:
+            return column
         gids = column if disposable and column.dtype == self.below.dtype else np.empty(column.size, self.below.dtype)
         shares(lambda part: _look_up(column[part], self.words, self.below, gids[part]), column.size, self.threads)
         return gids

@@ -49,9 +49,10 @@ PARSING = threading.Lock()
 """Lock around header parsing: CPython 3.11's literal parser may raise SystemError in concurrent threads (ranks)."""
 DAMAGED: tuple[type[Exception], ...] = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError, KeyError, ValueError, RuntimeError,
-    SyntaxError, tokenize.TokenError, OverflowError, TypeError,
+    SyntaxError, tokenize.TokenError, OverflowError, TypeError, SystemError,
 )  # fmt: skip
-"""Exceptions of ``zipfile`` and NumPy's header reader on invalid bytes; headers are parsed as Python."""
+"""Exceptions of ``zipfile`` and NumPy's header reader on invalid bytes; headers are parsed as Python, whose tokenizer
+raises SystemError at a null byte from 3.12 on."""
 
 
 def read_npz(path: str, comm: Comm, options: LoadOptions) -> Listed:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from dgraph._support.threads import in_order
+from dgraph.comm import Comm
 from dgraph.comm.rank_threads import rank_threads
 from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock
@@ -32,32 +33,39 @@ def save_wsg(file: SharedFile, block: EdgeBlock) -> None:
 
 
 def _save_gapbs(file: SharedFile, block: EdgeBlock, record: np.dtype) -> None:
-    comm = file.comm
+    comm, threads = file.comm, rank_threads(file.comm)
     if block.n > 1 << 31:
         raise UsageError(f"GAPBS's ids have 31 bits, and there are {block.n} vertices: write .npz or Galois's .gr")
     head = np.uint8(block.directed).tobytes() + np.array([block.arcs, block.n], "<i8").tobytes()
     file.write(0, [head] if comm.rank == 0 else [])
-    begin = len(head)
-    for part in [block, *_reversed(block, file)]:
+
+    def write_offsets(part: EdgeBlock, begin: int) -> int:
+        """Write the offsets of rows from byte ``begin`` on; return the byte of this rank's records; collective."""
         before = comm.before(part.targets.size)
-        offsets = (part.offsets + before).astype("<i8")
+        offsets = (part.offsets + before).astype("<i8", copy=False)
         file.write(begin + 8 * part.first, [offsets if comm.rank == comm.size - 1 else offsets[:-1]])
-        begin += 8 * (block.n + 1)
-        file.write(begin + record.itemsize * before, _records(part, record, rank_threads(comm)))
-        begin += record.itemsize * block.arcs
+        return begin + 8 * (block.n + 1) + record.itemsize * before
 
-
-def _reversed(block: EdgeBlock, file: SharedFile) -> list[EdgeBlock]:
-    """Return the rows of the reverse of a directed graph; collective."""
+    begin = write_offsets(block, len(head))
     if not block.directed:
-        return []
-    sources = sources_of(block.offsets, block.first, block.targets.dtype, rank_threads(file.comm))
+        file.write(begin, _records(block, record, threads))
+        return
+    # Two threads keep up with the file system; with tasks of their own they do not wait behind those of the reverse.
+    with file.beside(begin, _records(block, record, 2 if threads > 2 else 1)):
+        turned = _reversed(block, comm)
+    begin = write_offsets(turned, len(head) + 8 * (block.n + 1) + record.itemsize * block.arcs)
+    file.write(begin, _records(turned, record, threads))
+
+
+def _reversed(block: EdgeBlock, comm: Comm) -> EdgeBlock:
+    """Return the rows of the reverse of a directed graph; collective."""
+    sources = sources_of(block.offsets, block.first, block.targets.dtype, rank_threads(comm))
     arcs = RawEdges(block.targets, sources, block.weights, n=block.n)
     merging = not block.facts.duplicates_kept  # there is nothing to merge, and threads look for it
-    turned = assemble(arcs, file.comm, LoadOptions(keep_loops=True, keep_parallel=not merging))
+    turned = assemble(arcs, comm, LoadOptions(keep_loops=True, keep_parallel=not merging))
     if turned.arcs < block.arcs:
-        turned = assemble(arcs, file.comm, LoadOptions(keep_loops=True, keep_parallel=True))
-    return [turned]
+        turned = assemble(arcs, comm, LoadOptions(keep_loops=True, keep_parallel=True))
+    return turned
 
 
 def _records(block: EdgeBlock, record: np.dtype, threads: int) -> Iterator[np.ndarray]:

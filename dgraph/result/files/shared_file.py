@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,15 +27,27 @@ class SharedFile:
         """Write pieces one after the other from ``offset`` on; collective. Ranks' ranges must not overlap.
 
         Raises:
-            OutputError: on all ranks, if the system output_errors on one.
+            OutputError: on all ranks, if the system refuses on one.
         """
         with self.comm.together(), output_errors(self.path):
-            for piece in pieces:
-                raw = piece.data if isinstance(piece, np.ndarray) else memoryview(piece)
-                rest = raw.cast("B") if raw.nbytes else memoryview(b"")
-                while len(rest):
-                    written = os.pwrite(self.descriptor, rest, offset)
-                    rest, offset = rest[written:], offset + written
+            self._write(offset, pieces)
+
+    @contextmanager
+    def beside(self, offset: int, pieces: Iterable[Buffer]) -> Iterator[None]:
+        """Write pieces as :meth:`write` does, by a thread that makes them itself, while the body runs; collective."""
+        with ThreadPoolExecutor(1) as writer:
+            written = writer.submit(self._write, offset, pieces)
+            yield
+            with self.comm.together(), output_errors(self.path):
+                written.result()
+
+    def _write(self, offset: int, pieces: Iterable[Buffer]) -> None:
+        for piece in pieces:
+            raw = piece.data if isinstance(piece, np.ndarray) else memoryview(piece)
+            rest = raw.cast("B") if raw.nbytes else memoryview(b"")
+            while len(rest):
+                written = os.pwrite(self.descriptor, rest, offset)
+                rest, offset = rest[written:], offset + written
 
 
 @contextmanager
