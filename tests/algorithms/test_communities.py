@@ -12,7 +12,7 @@ import dgraph
 from dgraph._support.compiled import njit
 from dgraph.algorithms.communities import host_engine, moves, refinement, search_steps
 from dgraph.algorithms.communities.community_arrays import sub_rounds
-from dgraph.algorithms.communities.community_totals import GROUPS, Partition
+from dgraph.algorithms.communities.community_totals import GROUPS, Partition, group_count
 from dgraph.algorithms.communities.exact_gains import gain
 from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cpu.threads.atomics import OPTIONS
@@ -344,6 +344,17 @@ def test_balanced_rounds_of_both_forms_move_the_same_vertices(monkeypatch):
             labels[free, plain] = result.columns["community"]
         np.testing.assert_array_equal(labels[free, True], labels[free, False])
     assert not np.array_equal(labels[0, True], labels[99, True])
+
+
+def test_rounds_of_many_vertices_have_more_sub_rounds():
+    most = 1 << 20
+    assert [group_count(active, most) for active in (1, most >> 3, (most >> 3) + 1, most)] == [4, 4, 16, 16]
+    assert [group_count(active, 8 * most - 1) for active in (most, most + 1, 2 * most + 1, 8 * most - 1)] == [
+        16,
+        32,
+        64,
+        64,
+    ]
 
 
 @FORMS

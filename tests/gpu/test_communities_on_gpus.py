@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import dgraph
-from dgraph.algorithms.communities import gpu_engine, host_engine, search_steps
+from dgraph.algorithms.communities import community_totals, gpu_engine, host_engine, search_steps
 from dgraph.algorithms.communities.search_steps import SearchSteps
 from dgraph.comm import SerialComm
 from dgraph.errors import ConvergenceWarning, OutOfMemory
@@ -67,6 +67,33 @@ def test_vertices_move_one_by_one_where_rounds_gain_nothing(name, weights, monke
 
         monkeypatch.setattr(engine, "move", move)
     check(name, graph_of(weights), n_iterations=1, resolution=2.0)
+
+
+@pytest.mark.parametrize("mutant", [None, ("rows > (u64)groups * CROWD", "false")], ids=["", "few"])
+def test_rounds_of_many_vertices_have_more_sub_rounds(mutant, monkeypatch):
+    for module in (community_totals, gpu_engine):
+        monkeypatch.setattr(module, "CROWD", 3)
+    monkeypatch.setattr(gpu_engine, "text", gpu_engine.text.__wrapped__)
+    backend = emulated.backend()
+    backend.device.mutants = () if mutant is None else (mutant,)
+    wanted = dgraph.run("louvain", graph_of())
+    labels = dgraph.run("louvain", graph_of().on(device=backend)).columns["community"]
+    assert np.array_equal(labels, wanted.columns["community"]) == (mutant is None)
+
+
+@pytest.mark.parametrize(("weights", "mutant"), [
+    (None, None), ("integers", None), ("integers", ("group = e < last ?", "group = e + 1 < last ?")),
+], ids=["unit", "integers", "last arc"])  # fmt: skip
+def test_levels_may_keep_several_arcs_between_two_vertices(weights, mutant, monkeypatch):
+    levels, gathered = [], gpu_engine.GpuEngine._gathered
+    monkeypatch.setattr(gpu_engine, "DENSE", 0)
+    monkeypatch.setattr(gpu_engine.GpuEngine, "_gathered", lambda *args: levels.append(gathered(*args)) or levels[-1])
+    backend = emulated.backend()
+    backend.device.mutants = () if mutant is None else (mutant,)
+    wanted, result = (dgraph.run("leiden", graph_of(weights).on(device=device)) for device in ("cpu", backend))
+    equal = np.array_equal(result.columns["community"], wanted.columns["community"])
+    assert (equal and result.summary == wanted.summary) == (mutant is None)
+    assert len(levels) > 2
 
 
 def test_vertices_after_one_that_moved_choose_again(monkeypatch):

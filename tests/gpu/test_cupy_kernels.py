@@ -9,6 +9,7 @@ from emulated import Device, backend, needs_compiler
 from recorded_operations import Recorder, recording
 from simulated import succeed
 
+import dgraph
 from dgraph.backend.cuda.device import cupy_kernels
 from dgraph.backend.cuda.graph_build import BuiltGraph
 from dgraph.comm import SerialComm
@@ -43,6 +44,19 @@ def test_operations_of_building_on_several_ranks_are_listed(monkeypatch, policy,
         cupy_kernels.use(Recorder(), cupy_kernels.BUILDING + cupy_kernels.SHARING)
         assert len(built) > 18
         assert built <= operations
+
+
+@needs_compiler
+def test_searches_for_communities_use_no_further_operations(monkeypatch):
+    with recording(monkeypatch) as operations:
+        graph = dgraph.Graph.load("rmat:7,symmetric", device=backend())
+        operations.clear()
+        for name in ("louvain", "leiden"):
+            dgraph.run(name, graph)
+        used = set(operations)
+    with recording(monkeypatch) as operations:
+        cupy_kernels.use(Recorder(), cupy_kernels.BUILDING)
+        assert used - operations <= {("add reduce", "int64")}  # machine code of CUB
 
 
 class Gpu:

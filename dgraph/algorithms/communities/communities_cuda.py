@@ -47,7 +47,7 @@ class GpuCommunities(RowSolver):
         with ctx.record("compute"):
             steps = SearchSteps(ctx, settings, engine, level)
             labels, quality, polished = steps.communities(labels)
-            columns = [_column(graph, device, part) for part in (labels, *steps.parts(labels))]
+            columns = [_column(graph, device, engine.named(graph, part)) for part in (labels, *steps.parts(labels))]
             count = engine.count(labels)
         return Communities(
             columns[0], columns[1:], count, engine.units, quality, polished, steps.levels, steps.finished
@@ -78,11 +78,9 @@ def _placed(graph: Any, device: Any, start: np.ndarray, most: int) -> Any:
     return device.put(labels.astype(np.uint32))
 
 
-def _column(graph: Any, device: Any, labels: Any) -> FieldColumn:
-    """Return labels as original ids of this rank's vertices, which stay on the GPU."""
-    place, vertex = graph.id_places
-    ids = (graph.original if vertex is None else graph.original[vertex]).astype(np.int64)
-    values, place = ids[labels if place is None else labels[place]], graph.place
+def _column(graph: Any, device: Any, values: Any) -> FieldColumn:
+    """Return original ids by position as a column of this rank's vertices, which stays on the GPU."""
+    place = graph.place
     if graph.replicas is not None:
         values, place = values[graph.replicas.masters], graph.replicas.place
     fields = LazyFields(device, {"labels": FieldView(device, values, place)}, graph.degree, graph.original)

@@ -2,26 +2,40 @@
 
 #define FIRST_ARCS 4
 
-// Number the labels by their smallest vertices: ``flags`` is all NONE before, then has the smallest vertex of each label.
-KERNEL find_least(i64) {
+// Number the labels by their smallest vertices; MOVES: how many there are. ``flags``, 0 before, gets NONE less the smallest vertex
+// of each label. Cooperative.
+KERNEL_OF(4) number_groups(i64) {
+    SHARED(Room, room);
+    u32 due = 0;
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
-        u32* least = env.flags + env.labels[v];
-        if (FRESH(least) > (u32)v) atomicMin(least, (u32)v);
+        u32* first = env.flags + env.labels[v];
+        if (FRESH(first) < NONE - (u32)v) atomicMax(first, NONE - (u32)v);
     }
+    grid_barrier(env.gate, due);
+    const auto begins = [](u32 v) { return FRESH(env.flags + env.labels[v]) == NONE - v; };
+    const u64 count = number_wanted(room, (u64)env.n, due, begins, [](u32 v, u32 number) { env.swept[v] = number; });
+    if (thread_rank() == 0) env.results[MOVES] = count;
+    grid_barrier(env.gate, due);
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads())
+        env.groups[v] = FRESH(env.swept + NONE - FRESH(env.flags + env.labels[v]));
 }
-KERNEL mark_firsts(i64) {
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.groups[v] = env.flags[env.labels[v]] == (u32)v;
+// Number the labels below ``bound`` in their order. ``flags`` is 0 before. Cooperative.
+KERNEL_OF(4) number_labels(i64 bound) {
+    SHARED(Room, room);
+    u32 due = 0;
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.flags[env.labels[v]] = 1;
+    grid_barrier(env.gate, due);
+    const auto taken = [](u32 label) { return FRESH(env.flags + label) != 0; };
+    number_wanted(room, (u64)bound, due, taken, [](u32 label, u32 number) { env.swept[label] = number; });
+    grid_barrier(env.gate, due);
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.groups[v] = FRESH(env.swept + env.labels[v]);
 }
-// ``swept``: prefix sums of these marks.
-KERNEL number_groups(i64) {
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.groups[v] = env.swept[env.flags[env.labels[v]]] - 1;
-}
-// Place of each row in its group's, and the group's mass: one addition for all lanes of a group.
+// Place of each row in its group's, and the group's mass: one addition for all lanes of a group. ``lengths``, if given: of rows.
 KERNEL place_rows(i64) {
     for (u64 v = thread_rank(); v - lane_id() < (u64)env.n; v += threads()) {
         const bool mine = v < (u64)env.n;
         const u32 group = mine ? env.groups[v] : NONE, same = alike(group), lanes = mine ? same : 0;
-        const u64 length = mine ? (u64)(env.offsets[v + 1] - env.offsets[v]) : 0;
+        const u64 length = !mine ? 0 : (u64)(env.lengths ? env.lengths[v] : env.offsets[v + 1] - env.offsets[v]);
         const u64 before = sum_over(length, lanes & ((1u << lane_id()) - 1)), all = sum_over(length, lanes);
         const u64 mass = sum_over(mine ? (u64)env.mass[v] : 0, lanes);
         const u32 leader = lanes ? __ffs(lanes) - 1 : lane_id();
@@ -42,6 +56,35 @@ KERNEL map_arcs(i64) {
             if (env.weights) env.out_weights[e + shift] = env.weights[e];
         }
     });
+}
+// The arcs of each row that leave its group, from the row's start on; ``lengths``, 0 before, gets their number.
+KERNEL map_leaving(i64) {
+    SHARED(Room, room);
+    load_lists(room);
+    u64 inner = 0;
+    walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool begins) {
+        const u32 own = env.groups[v];
+        const bool whole = begins && last == env.offsets[v + 1];
+        u64 kept = 0;
+        for (i64 e = first + lane_id(); e - lane_id() < last; e += 32) {
+            const u32 group = e < last ? env.groups[env.targets[e]] : own;
+            if (e < last && group == own) inner += weight(e);
+            const u32 leaving = ballot(group != own);
+            u64 at = kept;
+            if (!whole && leaving) {
+                at = lane_id() == 0 ? atomicAdd((u64*)env.lengths + v, (u64)__popc(leaving)) : 0;
+                at = shuffle(at, 0);
+            }
+            kept += __popc(leaving);
+            at += env.offsets[v] + __popc(leaving & ((1u << lane_id()) - 1));
+            if (group == own) continue;
+            env.out_targets[at] = group;
+            if (env.weights) env.out_weights[at] = env.weights[e];
+        }
+        if (whole && lane_id() == 0) env.lengths[v] = (i64)kept;
+    });
+    inner = warp_sum(inner);
+    if (lane_id() == 0 && inner) atomicAdd(env.results + LOOPS, inner);
 }
 
 // One arc for each neighbouring group, in the place of the row's own arcs, all of which are read before.
@@ -72,19 +115,23 @@ KERNEL_OF(4) merge_rows(i64) { // cooperative
     load_lists(room);
     list_rows_of(room, env.salt, true);
     grid_barrier(env.gate, due);
-    for (int group = 0; group < GROUPS; group++) {
+    for (int group = 0; group < room.lists.groups; group++) {
         fold_rows(Merging{&room.loops}, room, group, due);
         grid_barrier(env.gate, due); // tables are used again
     }
     if (threadIdx.x == 0 && room.loops) atomicAdd(env.results + LOOPS, room.loops);
 }
+// The first ``lengths`` arcs of each row, at its new offset, or at its place in its group's row.
 KERNEL pack_rows(i64) {
     SHARED(Room, room);
     load_lists(room);
     walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool) {
-        const i64 shift = env.out_offsets[v] - env.offsets[v], end = smaller(last, env.offsets[v] + env.lengths[v]);
-        for (i64 e = first + lane_id(); e < end; e += 32)
-            env.out_targets[e + shift] = env.targets[e], env.out_weights[e + shift] = env.weights[e];
+        const i64 start = env.out_offsets ? env.out_offsets[v] : env.group_starts[env.groups[v]] + env.row_starts[v];
+        const i64 shift = start - env.offsets[v], end = smaller(last, env.offsets[v] + env.lengths[v]);
+        for (i64 e = first + lane_id(); e < end; e += 32) {
+            env.out_targets[e + shift] = env.targets[e];
+            if (env.weights) env.out_weights[e + shift] = env.weights[e];
+        }
     });
 }
 
@@ -169,10 +216,36 @@ KERNEL count_changes(i64) {
     count = warp_sum(count);
     if (lane_id() == 0 && count) atomicAdd(env.results + MOVES, count);
 }
-KERNEL mark_labels(i64) { // ``flags`` is 0 before
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.flags[env.labels[v]] = 1;
+KERNEL count_labels(i64) { // ``flags`` is 0 before
+    u64 count = 0;
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
+        u32* flag = env.flags + env.labels[v];
+        count += !FRESH(flag) && !atomicExch(flag, 1u);
+    }
+    count = warp_sum(count);
+    if (lane_id() == 0 && count) atomicAdd(env.results + MOVES, count);
 }
-KERNEL label_groups(i64) { // the label of each group's smallest vertex
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) if (FRESH(env.proposed + env.groups[v]) > env.labels[v])
-            atomicMin(env.proposed + env.groups[v], env.labels[v]);
+KERNEL label_groups(i64) { // the smallest label of each group; ``proposed``, 0 before, gets NONE less it
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
+        const u32 rest = NONE - env.labels[v];
+        if (FRESH(env.proposed + env.groups[v]) < rest) atomicMax(env.proposed + env.groups[v], rest);
+    }
+}
+KERNEL complement(i64) {
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.labels[v] = NONE - env.labels[v];
+}
+KERNEL name_labels(i64) { // ``degrees``: the original id of the label at each position
+    for (u64 i = thread_rank(); i < (u64)env.n; i += threads()) {
+        const u32 label = env.labels[number_of((u32)i)], position = env.vertex ? env.vertex[label] : label;
+        env.degrees[i] = env.ids ? env.ids[position] : env.wide_ids[position];
+    }
+}
+KERNEL number_alone(i64) {
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.labels[v] = (u32)v;
+}
+KERNEL widen(i64) {
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.degrees[v] = env.labels[v];
+}
+KERNEL map_labels(i64) { // ``swept``: the new label of each
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.proposed[v] = env.swept[env.labels[v]];
 }

@@ -11,9 +11,9 @@
 #define NONE 0xffffffffu
 
 // Words of ``tally`` and ``used``: rows by sub-round and class, then chunks and slots of long rows by sub-round.
-#define CHUNKS (GROUPS * CLASSES)
-#define SLOTS (CHUNKS + GROUPS)
-#define COUNTS (SLOTS + GROUPS)
+#define CHUNKS (MOST_GROUPS * CLASSES)
+#define SLOTS (CHUNKS + MOST_GROUPS)
+#define COUNTS (SLOTS + MOST_GROUPS)
 
 struct alignas(2 * sizeof(weight_t)) Slot { // of a table in global memory
     u32 key;
@@ -51,16 +51,19 @@ struct Env {
     i64 *crossed, *outflow; // crossed of a vertex that moves: bits of the margin of its gain
     i64* inflow; // balanced rounds: mass that is to enter each community in this sub-round, less that to leave it
     u64* drift;
-    u32 *flags, *swept; // marks of labels, and their prefix sums
+    u32 *flags, *swept; // marks of labels or vertices, and their numbers
+    u64* block_counts;
     u64* chosen; // pieces: one of each label
-    const u32* place; // level 0: number of each position of the graph
+    const u32 *place, *vertex; // level 0: number of each position of the graph, and position of each number; null: equal
+    const u32* ids; // original ids by position, of 32 bits or else of 64
+    const i64* wide_ids;
     i64* degrees;
     u32* gate;
     u32* kept; // rounds of moves: labels of the best quality
     u64* owners; // other labels of communities: the old community that each new one stands for
     u64* search; // the quality between launches, words below
     u64* actives; // active vertices of each round of a launch
-    i64 n, scale, price, salt, next_salt, factor, swept_count, least_high, least_low, share;
+    i64 n, scale, price, salt, next_salt, factor, least_high, least_low, share;
     i64 fewest, most_rows, most_chunks, most_slots; // a launch goes on while its lists are of these sizes
     i64 tiles, balanced, distinct; // tiles of a chunk; distinct: no row has two arcs to one vertex
     i64 patience, many; // bounds of rows of more than ``many`` arcs count 1/2^patience of the weight that neighbours have moved
@@ -98,8 +101,8 @@ DEVICE u64 slots_of(i64 length) { // up to 80 % are used: every slot is cleared 
 #define ROUNDS 7
 
 struct Lists {
-    u64 start[GROUPS * CLASSES + 1], chunk_start[GROUPS + 1], slots;
-    int groups; // sub-rounds with rows: a sparse round has few
+    u64 start[CHUNKS + 1], chunk_start[MOST_GROUPS + 1], slots;
+    int groups; // sub-rounds
 };
 
 struct Wide { // an integer modulo 2^128
@@ -123,8 +126,8 @@ struct Room {
     Lists lists;
     u32 keys[BLOCK_SLOTS];
     weight_t sums[BLOCK_SLOTS];
-    u32 counted[GROUPS * CLASSES];
-    u64 base[GROUPS * CLASSES];
+    u32 counted[CHUNKS];
+    u64 base[CHUNKS];
     Score best[BLOCK / 32];
     u64 own[BLOCK / 32];
     double drift, earlier;
@@ -135,32 +138,47 @@ struct Room {
     bool improved, ends;
 };
 
-// Load the tally. ``sparse``: a round of few rows has few sub-rounds.
-DEVICE void load_lists(Room& room, bool sparse = false) {
+// Sum over the threads of a block.
+DEVICE u64 block_sum(Room& room, u64 x) {
+    x = warp_sum(x);
+    if (lane_id() == 0) room.own[warp_in_block()] = x;
+    __syncthreads();
+    u64 sum = 0;
+    for (int w = 0; w < BLOCK / 32; w++) sum += room.own[w];
+    __syncthreads();
+    return sum;
+}
+
+// Sub-rounds of a round of so many active rows; ``group_count`` in ``community_totals.py``.
+DEVICE int group_count(u64 rows) {
+    if (rows * SPARSE <= (u64)env.n) return FEW_GROUPS;
+    int groups = GROUPS;
+    while (groups < MOST_GROUPS && rows > (u64)groups * CROWD) groups *= 2;
+    return groups;
+}
+
+// Load the tally, whose sub-rounds are united to as many as there are: those of a ``round``, or GROUPS.
+DEVICE void load_lists(Room& room, bool round = false) {
     Lists& lists = room.lists;
+    u64 rows = 0;
     for (u32 i = threadIdx.x; i < COUNTS; i += BLOCK) {
         const u64 count = FRESH(env.tally + i);
-        if (i < CHUNKS) lists.start[i + 1] = count;
+        if (i < CHUNKS) lists.start[i + 1] = count, rows += count;
         else if (i < SLOTS) lists.chunk_start[i - CHUNKS + 1] = count;
         else room.base[i - SLOTS] = count;
     }
+    rows = block_sum(room, rows);
+    const u32 groups = round ? group_count(rows) : GROUPS;
+    for (u32 i = threadIdx.x; i < groups * CLASSES; i += BLOCK)
+        for (u32 k = i + groups * CLASSES; k < CHUNKS; k += groups * CLASSES) lists.start[i + 1] += lists.start[k + 1];
+    for (u32 i = threadIdx.x; i < groups; i += BLOCK)
+        for (u32 k = i + groups; k < MOST_GROUPS; k += groups)
+            lists.chunk_start[i + 1] += lists.chunk_start[k + 1], room.base[i] += room.base[k];
     __syncthreads();
     if (threadIdx.x == 0) {
-        lists.start[0] = lists.chunk_start[0] = lists.slots = 0;
-        u64 rows = 0;
-        for (int i = 1; i <= GROUPS * CLASSES; i++) rows += lists.start[i];
-        lists.groups = sparse && rows * SPARSE <= (u64)env.n ? FEW_GROUPS : GROUPS;
-        for (int i = lists.groups; i < GROUPS; i++) {
-            const int group = i & (lists.groups - 1);
-            for (int kind = 1; kind <= CLASSES; kind++) {
-                lists.start[group * CLASSES + kind] += lists.start[i * CLASSES + kind];
-                lists.start[i * CLASSES + kind] = 0;
-            }
-            lists.chunk_start[group + 1] += lists.chunk_start[i + 1], lists.chunk_start[i + 1] = 0;
-            room.base[group] += room.base[i], room.base[i] = 0;
-        }
-        for (int i = 0; i < GROUPS * CLASSES; i++) lists.start[i + 1] += lists.start[i];
-        for (int i = 0; i < GROUPS; i++) {
+        lists.start[0] = lists.chunk_start[0] = lists.slots = 0, lists.groups = (int)groups;
+        for (u32 i = 0; i < groups * CLASSES; i++) lists.start[i + 1] += lists.start[i];
+        for (u32 i = 0; i < groups; i++) {
             lists.chunk_start[i + 1] += lists.chunk_start[i];
             lists.slots = larger(lists.slots, room.base[i]);
         }
@@ -173,19 +191,19 @@ DEVICE bool is_listed(u64 v, bool all) { return all ? env.offsets[v + 1] > env.o
 
 // Count rows into ``next_tally``. By all blocks.
 DEVICE void tally_rows_of(Room& room, i64 salt, bool all) {
-    for (u32 i = threadIdx.x; i < GROUPS * CLASSES; i += BLOCK) room.counted[i] = 0;
+    for (u32 i = threadIdx.x; i < CHUNKS; i += BLOCK) room.counted[i] = 0;
     __syncthreads();
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
         if (!is_listed(v, all)) continue;
         const i64 length = env.offsets[v + 1] - env.offsets[v];
-        const int group = group_of((u32)v, salt, GROUPS), kind = class_of(length);
+        const int group = group_of((u32)v, salt, MOST_GROUPS), kind = class_of(length);
         atomicAdd(room.counted + group * CLASSES + kind, 1u);
         if (kind < 3) continue;
         atomicAdd(env.next_tally + CHUNKS + group, chunks_of(length));
         atomicAdd(env.next_tally + SLOTS + group, slots_of(length));
     }
     __syncthreads();
-    for (u32 i = threadIdx.x; i < GROUPS * CLASSES; i += BLOCK)
+    for (u32 i = threadIdx.x; i < CHUNKS; i += BLOCK)
         if (room.counted[i]) atomicAdd(env.next_tally + i, (u64)room.counted[i]);
 }
 
@@ -195,13 +213,13 @@ DEVICE void list_rows_of(Room& room, i64 salt, bool all) {
     for (u64 tile = (u64)blockIdx.x * BLOCK; tile < (u64)env.n; tile += threads()) {
         const u64 v = tile + threadIdx.x;
         const bool wanted = v < (u64)env.n && is_listed(v, all);
-        for (u32 i = threadIdx.x; i < GROUPS * CLASSES; i += BLOCK) room.counted[i] = 0;
+        for (u32 i = threadIdx.x; i < lists.groups * CLASSES; i += BLOCK) room.counted[i] = 0;
         if (!__syncthreads_or(wanted)) continue;
         const i64 length = wanted ? env.offsets[v + 1] - env.offsets[v] : 0;
         const int group = group_of((u32)v, salt, lists.groups), kind = class_of(length), list = group * CLASSES + kind;
         const u32 mine = wanted ? atomicAdd(room.counted + list, 1u) : 0;
         __syncthreads();
-        for (u32 i = threadIdx.x; i < GROUPS * CLASSES; i += BLOCK)
+        for (u32 i = threadIdx.x; i < lists.groups * CLASSES; i += BLOCK)
             room.base[i] = room.counted[i] ? atomicAdd(env.used + i, (u64)room.counted[i]) : 0;
         __syncthreads();
         if (wanted) env.listed[lists.start[list] + room.base[list] + mine] = (u32)v;
@@ -251,7 +269,7 @@ template <class F> DEVICE void walk_longer(const Lists& lists, int group, const 
     }
 }
 template <class F> DEVICE void walk_all_rows(const Lists& lists, const F& f) {
-    for (int group = 0; group < GROUPS; group++) walk_rows(lists, group, f);
+    for (int group = 0; group < lists.groups; group++) walk_rows(lists, group, f);
 }
 
 // Rows of few vertices, for which ``wanted(v)``: a thread looks at each, a warp walks a row. The lists have all rows.
@@ -263,10 +281,41 @@ template <class W, class F> DEVICE void walk_some(const Lists& lists, const W& w
             f(v, env.offsets[v], env.offsets[v + 1], true);
         }
     }
-    for (int group = 0; group < GROUPS; group++)
+    for (int group = 0; group < lists.groups; group++)
         walk_chunks(lists, group, [&](u32 v, i64 first, i64 last, bool begins) {
             if (wanted(v)) f(v, first, last, begins);
         });
+}
+
+// Number those of ``end`` vertices or labels that are ``wanted``, ascending from 0: ``f(vertex, number)``; returns how many there are.
+// By all blocks of a cooperative launch, each for a range and each thread for the same ones in both passes.
+template <class W, class F> DEVICE u64 number_wanted(Room& room, u64 end, u32& due, const W& wanted, const F& f) {
+    const u64 first = end * blockIdx.x / gridDim.x, last = end * (blockIdx.x + 1) / gridDim.x;
+    u64 mine = 0, before = 0, all = 0;
+    for (u64 v = first + threadIdx.x; v < last; v += BLOCK) mine += wanted((u32)v);
+    mine = block_sum(room, mine);
+    if (threadIdx.x == 0) env.block_counts[blockIdx.x] = mine;
+    grid_barrier(env.gate, due);
+    for (u32 b = threadIdx.x; b < gridDim.x; b += BLOCK) {
+        const u64 count = FRESH(env.block_counts + b);
+        before += b < blockIdx.x ? count : 0, all += count;
+    }
+    before = block_sum(room, before), all = block_sum(room, all);
+    for (u64 tile = first; tile < last; tile += BLOCK) {
+        const u64 v = tile + threadIdx.x;
+        const bool counts = v < last && wanted((u32)v);
+        const u32 lanes = ballot(counts);
+        if (lane_id() == 0) room.own[warp_in_block()] = (u64)__popc(lanes);
+        __syncthreads();
+        u64 number = before + __popc(lanes & ((1u << lane_id()) - 1));
+        for (u32 w = 0; w < BLOCK / 32; w++) {
+            number += w < warp_in_block() ? room.own[w] : 0;
+            before += room.own[w];
+        }
+        __syncthreads();
+        if (counts) f((u32)v, (u32)number);
+    }
+    return all;
 }
 
 // Count rows for lists: all, or active ones.

@@ -214,7 +214,7 @@ DEVICE void move_round(Room& room, i64 salt, u32& due) {
         for (u32 i = threadIdx.x; i <= MOVES; i += BLOCK) env.results[i] = 0;
     }
     i64 change = 0;
-    for (int group = 0; group < GROUPS; group++) {
+    for (int group = 0; group < room.lists.groups; group++) {
         if (room.lists.start[group * CLASSES] == room.lists.start[group * CLASSES + CLASSES]) continue;
         const Moving<false> moving = moving_of<false>(room, group, false, salt);
         fold_rows(moving, room, group, due);
@@ -283,7 +283,7 @@ KERNEL_OF(4) move_rounds(i64 most) {
         room.gained = (i64)env.search[GAINED];
     }
     for (i64 round = 1;; round++) {
-        if (thread_rank() == 0) env.actives[round - 1] = room.lists.start[GROUPS * CLASSES];
+        if (thread_rank() == 0) env.actives[round - 1] = room.lists.start[room.lists.groups * CLASSES];
         move_round(room, salt, due);
         grid_barrier(env.gate, due);
         compare_quality(room);
@@ -291,9 +291,9 @@ KERNEL_OF(4) move_rounds(i64 most) {
             for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.kept[v] = FRESH(env.labels + v);
         salt = next_of(salt);
         load_lists(room, true);
-        const i64 rows = (i64)room.lists.start[GROUPS * CLASSES];
+        const i64 rows = (i64)room.lists.start[room.lists.groups * CLASSES];
         const bool fits = rows >= env.fewest && rows <= env.most_rows && (i64)room.lists.slots <= env.most_slots &&
-                          (i64)room.lists.chunk_start[GROUPS] <= env.most_chunks;
+                          (i64)room.lists.chunk_start[room.lists.groups] <= env.most_chunks;
         if (fits && round < most && !room.ends) continue;
         if (thread_rank() != 0) return;
         env.search[BEST] = room.most.high, env.search[BEST + 1] = room.most.low, env.search[GAINED] = (u64)room.gained;
@@ -349,10 +349,11 @@ KERNEL begin_moves(i64 all) {
     }
 }
 
-// Totals of the communities, which are 0 before.
+// Totals of the communities, which are 0 before; no bounds of ``slack``, if given.
 KERNEL add_totals(i64) {
     for (u64 v = thread_rank(); v - lane_id() < (u64)env.n; v += threads()) {
         const bool mine = v < (u64)env.n;
+        if (mine && env.slack) env.slack[v] = NO_SLACK;
         add_members(mine, (u32)v, mine ? env.labels[v] : 0, false);
     }
 }
@@ -378,7 +379,7 @@ KERNEL_OF(4) find_gaining(i64) {
     list_rows_of(room, env.salt, false);
     grid_barrier(env.gate, due);
     const Moving<false> finding = moving_of<false>(room, -1, true);
-    for (int group = 0; group < GROUPS; group++) {
+    for (int group = 0; group < room.lists.groups; group++) {
         fold_rows(finding, room, group, due);
         if (room.lists.chunk_start[group] < room.lists.chunk_start[group + 1]) grid_barrier(env.gate, due);
     }

@@ -64,7 +64,7 @@ KERNEL_OF(4) refine_rows(i64) {
         if (lane_id() == 0 && inner) atomicAdd((u64*)env.inside + v, inner);
     });
     grid_barrier(env.gate, due);
-    for (int group = 0; group < GROUPS; group++) {
+    for (int group = 0; group < room.lists.groups; group++) {
         const Refining refining = {group};
         fold_rows(refining, room, group, due);
         grid_barrier(env.gate, due);

@@ -54,17 +54,32 @@ DEVICE void choose_by_warps(Moving<true>& m, Room& room, u64 first, u32 count) {
     }
 }
 
+// Mark the first ``most`` active vertices in ``flags``, and list all marked ones, ascending; MOVES: how many. Cooperative.
+KERNEL_OF(4) list_swept(i64 most) {
+    SHARED(Room, room);
+    u32 due = 0;
+    const auto gains = [](u32 v) { return env.active[v] != 0; };
+    const auto marked = [](u32 v) { return FRESH(env.flags + v) != 0; };
+    number_wanted(room, (u64)env.n, due, gains, [&](u32 v, u32 number) {
+        if ((i64)number < most) env.flags[v] = 1;
+    });
+    grid_barrier(env.gate, due); // counts of blocks are used again
+    const u64 count = number_wanted(room, (u64)env.n, due, marked, [](u32 v, u32 number) { env.listed[number] = v; });
+    if (thread_rank() == 0) env.results[MOVES] = count;
+}
+
 // Move the listed vertices in turn, until none of them moves, ``passes`` times at most. One block: it chooses for the next few
 // rows at once, moves the first vertex that gains, and chooses again for those after it. ``proposed`` has the labels before.
 KERNEL sweep(i64 passes) {
     SHARED(Room, room);
     const u32 least_rows = BLOCK / 32;
+    const i64 listed = (i64)env.results[MOVES];
     for (bool moved = true; moved && passes > 0; passes--) {
         u32 rows = least_rows;
         moved = false;
-        for (i64 i = 0; i < env.swept_count;) {
+        for (i64 i = 0; i < listed;) {
             Moving<true> m = moving_of<true>(room, -1, false);
-            const u32 most = (u32)smaller((i64)rows, env.swept_count - i);
+            const u32 most = (u32)smaller((i64)rows, listed - i);
             const u32 mine = threadIdx.x < most ? env.listed[i + threadIdx.x] : 0;
             const bool is_long = threadIdx.x < most && env.offsets[mine + 1] - env.offsets[mine] > MIDDLE;
             u32 count = first_thread(room, is_long, most);

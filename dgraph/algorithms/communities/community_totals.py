@@ -14,6 +14,19 @@ from dgraph.backend.cpu.threads.team import Team
 GROUPS, FEW_GROUPS, SPARSE = 16, 4, 8
 """Sub-rounds of a round, and of one in which at most one of ``SPARSE`` vertices is active: few are neighbours."""
 
+MOST_GROUPS, CROWD = 64, 1 << 16
+"""Sub-rounds at most, and vertices of one above which a round has twice as many: too many would join one community."""
+
+
+def group_count(active: int, n: int) -> int:
+    """Return the number of sub-rounds of a round in which so many of n vertices are active, a power of two."""
+    if active * SPARSE <= n:
+        return FEW_GROUPS
+    groups = GROUPS
+    while groups < MOST_GROUPS and active > groups * CROWD:
+        groups *= 2
+    return groups
+
 
 class Partition:
     """Labels and totals.

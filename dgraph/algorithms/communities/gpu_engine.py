@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.communities.community_totals import FEW_GROUPS, GROUPS, SPARSE
+from dgraph.algorithms.communities.community_totals import CROWD, FEW_GROUPS, GROUPS, MOST_GROUPS, SPARSE, group_count
 from dgraph.algorithms.communities.refinement import NOISE_BITS, inverse, noise
 from dgraph.algorithms.communities.serial_moves import PASSES as SWEEPS
 from dgraph.algorithms.communities.units import Units
@@ -23,7 +23,7 @@ from dgraph.backend.cuda.codegen.own_kernels import own_text, words_of
 WARP_SLOTS = {True: 512, False: 256}
 """Slots of a warp's table in shared memory, by whether sums take 32 bits."""
 
-CLASSES, CHUNKS, SLOTS, COUNTS = 4, 4 * GROUPS, 5 * GROUPS, 6 * GROUPS
+CLASSES, CHUNKS, SLOTS, COUNTS = 4, 4 * MOST_GROUPS, 5 * MOST_GROUPS, 6 * MOST_GROUPS
 """Words of a tally: rows by sub-round and class, then chunks and slots of long rows by sub-round."""
 
 USED, RESULTS = COUNTS, 2 * COUNTS
@@ -41,6 +41,9 @@ GRIDS = (1, 1 << 11, 32), (1 << 10, 1 << 16, 132), (1 << 15, 1 << 40, 1 << 40)
 PASSES = 1 << 13
 """Vertices for which a grid has a block more, as each round passes over all of them a few times."""
 
+MOST_BLOCKS = 32
+"""Blocks of a multiprocessor at most."""
+
 AT_ONCE = 64
 """Rounds of one launch at most: a run is cancelled between launches."""
 
@@ -50,14 +53,18 @@ TILES, ARCS_OF_A_TILE = 8, 1 << 26
 BEST, GAINED, LAST, ROUNDS, ENDS, ACTIVES = 2, 4, 5, 7, 8, 9
 """Words of ``search``, see ``community_lists.cuh``, before the numbers of active vertices of a launch's rounds."""
 
+DENSE = 64
+"""Arcs of a level between two vertices are added up if there are more than the square of its vertices over DENSE."""
+
 MEMBERS = (
     "offsets", "targets", "weights", "mass", "labels", "proposed", "mass_of", "sizes", "sole", "active", "parts",
     "part_mass", "inside", "part_sizes", "draws", "tally", "next_tally", "used", "results", "listed", "chunk_row",
     "chunk_index", "chunk_table", "table", "own_sums", "best_high", "best_low", "best_label", "groups",
     "group_rows", "group_starts", "row_starts", "group_mass", "out_targets", "out_weights", "lengths", "out_offsets",
-    "slack", "crossed", "outflow", "inflow", "drift", "flags", "swept", "chosen", "place", "degrees", "gate", "kept",
-    "owners", "search", "actives", "n", "scale", "price", "salt", "next_salt", "factor", "swept_count", "least_high",
-    "least_low", "share", "fewest", "most_rows", "most_chunks", "most_slots", "tiles", "balanced", "distinct",
+    "slack", "crossed", "outflow", "inflow", "drift", "flags", "swept", "block_counts", "chosen", "place", "vertex",
+    "ids", "wide_ids", "degrees", "gate", "kept", "owners", "search", "actives", "n", "scale", "price", "salt",
+    "next_salt", "factor", "least_high", "least_low", "share", "fewest", "most_rows", "most_chunks", "most_slots",
+    "tiles", "balanced", "distinct",
     "patience", "many",
 )  # fmt: skip
 """Members of ``Env``."""
@@ -70,7 +77,8 @@ def text(narrow: bool, slots: int) -> str:
     """Return the kernels' text. ``narrow``: sums of weights take 32 bits; ``slots``: of a warp's table."""
     definitions = (
         f"typedef {'u32' if narrow else 'u64'} weight_t;\n#define WARP_SLOTS {slots}\n#define DRAWS {1 << NOISE_BITS}\n"
-        f"#define GROUPS {GROUPS}\n#define FEW_GROUPS {FEW_GROUPS}\n#define SPARSE {SPARSE}"
+        f"#define GROUPS {GROUPS}\n#define FEW_GROUPS {FEW_GROUPS}\n#define SPARSE {SPARSE}\n"
+        f"#define MOST_GROUPS {MOST_GROUPS}\n#define CROWD {CROWD}"
     )
     files = ("lists", "rows", "moves", "sweep", "refinement", "levels")
     return in_parts(own_text(definitions, "union_find", *(f"community_{file}" for file in files)), 8)
@@ -94,7 +102,10 @@ class GpuLevel:
             ``distinct``, 1 if no row has two arcs to one vertex.
         loops: weight within the vertices, counted twice.
         lists: arrays of the lists of all rows, once they are there.
+        filled: number of rows that have arcs, then.
     """
+
+    filled = 0
 
     def __init__(self, offsets: Any, targets: Any, weights: Any, mass: Any, loops: int, distinct: bool = True):
         self.n, self.loops = len(offsets) - 1, loops
@@ -139,7 +150,10 @@ class GpuEngine:
         self.kind = np.uint32 if narrow else np.uint64
         self.module = device.module(text(narrow, WARP_SLOTS[narrow]), f"communities_{'narrow' if narrow else 'wide'}")
         self.counters = [self.xp.zeros(WORDS, np.uint64) for _ in range(2)]
-        self.tables: dict[str, Any] = {"table": None}
+        self.tables: dict[str, Any] = {
+            "table": None,
+            "block_counts": self.xp.empty(MOST_BLOCKS * device.blocks, np.uint64),
+        }
         self.draws = None if theta is None else device.put(noise())
 
     def _launch(
@@ -163,6 +177,12 @@ class GpuEngine:
         blocks = blocks or self.device.blocks * self.module.resident(kernel)
         self.module.launch(kernel, blocks, argument, cooperative)
 
+    def copied(self, array: Any) -> Any:
+        """Return a copy, without a kernel of CuPy's, which it would compile."""
+        copy = self.xp.empty(len(array), array.dtype)
+        self.device.copy(copy, array)
+        return copy
+
     def _clear(self) -> None:
         self.device.clear(self.counters[1])
 
@@ -182,7 +202,7 @@ class GpuEngine:
         Args:
             counts: the tally.
             lists: arrays.
-            n: vertices of a level whose rounds may be sparse.
+            n: vertices of a level whose active rows a round has; 0: of rows for another step.
         """
         xp = self.xp
         rows, chunks = int(counts[:CHUNKS].sum()), int(counts[CHUNKS:SLOTS].sum())
@@ -191,7 +211,7 @@ class GpuEngine:
         if "chunk_row" not in lists or len(lists["chunk_row"]) < chunks:
             lists |= {"chunk_row": xp.empty(chunks, np.uint32), "chunk_index": xp.empty(chunks, np.uint32)}
             lists |= {"chunk_table": xp.empty(chunks, np.uint64)}
-        groups = FEW_GROUPS if rows * SPARSE <= n else GROUPS
+        groups = group_count(rows, n) if n else GROUPS
         tables, slots = self.tables, int(counts[SLOTS:COUNTS].reshape(-1, groups).sum(axis=0).max())
         if tables["table"] is None or len(tables["table"]) < slots:
             tables["table"] = None
@@ -204,9 +224,10 @@ class GpuEngine:
     def lists_of(self, level: GpuLevel) -> dict[str, Any]:
         """Return the lists of all rows of a level, with their tally."""
         if level.lists is None:
-            lists = self._listing(self._tallied(level.rows, True, 0), {})
+            counts = self._tallied(level.rows, True, 0)
+            lists, level.filled = self._listing(counts, {}), int(counts[:CHUNKS].sum())
             self._clear()
-            lists["tally"] = self.counters[0][:COUNTS].copy()
+            lists["tally"] = self.copied(self.counters[0][:COUNTS])
             self._launch("list_rows", level.rows | lists, 1)
             level.lists = lists
         return level.lists
@@ -214,15 +235,15 @@ class GpuEngine:
     def partition(self, level: GpuLevel, labels: Any) -> GpuPartition:
         """Return labels with their totals."""
         xp, n = self.xp, level.n
-        bounds = {"slack": xp.full(n, NO_SLACK), "crossed": xp.zeros(n, np.int64), "outflow": xp.zeros(n, np.int64)}
+        bounds = {"slack": xp.empty(n, np.float64), "crossed": xp.zeros(n, np.int64), "outflow": xp.zeros(n, np.int64)}
         bounds["drift"] = xp.zeros(2, np.uint64)
-        return GpuPartition(level, labels, self._totals(level, labels), bounds)
+        return GpuPartition(level, labels, self._totals(level, labels, bounds["slack"]), bounds)
 
-    def _totals(self, level: GpuLevel, labels: Any) -> dict[str, Any]:
-        """Return the totals of communities."""
+    def _totals(self, level: GpuLevel, labels: Any, slack: Any | None = None) -> dict[str, Any]:
+        """Return the totals of communities; drop all bounds of ``slack``."""
         xp, n = self.xp, level.n
         totals = {"mass_of": xp.zeros(n, np.int64), "sizes": xp.zeros(n, np.uint32), "sole": xp.zeros(n, np.uint32)}
-        self._launch("add_totals", level.rows | {"labels": labels} | totals)
+        self._launch("add_totals", level.rows | {"labels": labels, "slack": slack} | totals)
         return totals
 
     def quality(self, level: GpuLevel) -> int:
@@ -246,11 +267,11 @@ class GpuEngine:
         xp, device, n, units = self.xp, self.device, partition.level.n, self.units
         self._clear()
         self._launch("add_quality", partition.arrays)
-        start, kept = self._quality(0, self._counted()), partition.labels.copy()
+        start, kept = self._quality(0, self._counted()), self.copied(partition.labels)
         words = xp.zeros(WORDS + ACTIVES + AT_ONCE, np.uint64)
         search = words[WORDS:]
-        search[:2] = device.put(np.array(_limbs(start), np.uint64))
-        flags = xp.empty(n, np.uint8) if active is None else active.copy()
+        device.write(search[:2], np.array(_limbs(start), np.uint64))
+        flags = xp.empty(n, np.uint8) if active is None else self.copied(active)
         arrays = partition.arrays | {"active": flags, "proposed": xp.empty(n, np.uint32), "kept": kept, "tally": words}
         arrays |= {"search": search, "actives": search[ACTIVES:]}
         arrays["inflow"] = xp.zeros(n, np.int64) if balanced else None
@@ -305,16 +326,19 @@ class GpuEngine:
         self._launch("find_gaining", arrays | lists, 0, blocks, True, scale=scale, price=price)
         return arrays["active"], int(self._counted()[MOVES])
 
-    def sweep(self, partition: GpuPartition, active: Any, count: int, listed: Any | None) -> Any:
-        """Move ``listed`` vertices and the first ``count`` active ones, in turn; return them, ascending."""
-        xp = self.xp
-        swept = xp.flatnonzero(active)[:count].astype(np.uint32)
-        swept = swept if listed is None else xp.unique(xp.concatenate([listed, swept]))
-        arrays = partition.arrays | {"listed": swept, "proposed": partition.labels.copy(), "active": active}
-        scale, price = self.units.scale, self.units.price
-        self._launch("sweep", arrays, SWEEPS, 1, swept_count=len(swept), scale=scale, price=price)
+    def sweep(self, partition: GpuPartition, active: Any, count: int, marks: Any | None) -> Any:
+        """Move vertices that have marks and the first ``count`` active ones, in turn; return marks of all of them."""
+        xp, n, scale, price = self.xp, partition.level.n, self.units.scale, self.units.price
+        arrays = partition.arrays | {
+            "listed": xp.empty(n, np.uint32),
+            "flags": xp.zeros(n, np.uint32) if marks is None else marks,
+        }
+        arrays |= {"proposed": self.copied(partition.labels), "active": active}
+        self._clear()
+        self._launch("list_swept", arrays, count, self._grid("list_swept", n, n)[0], True)
+        self._launch("sweep", arrays, SWEEPS, 1, scale=scale, price=price)
         self._launch("end_round", arrays)
-        return swept
+        return arrays["flags"]
 
     def take(self, partition: GpuPartition, labels: Any) -> None:
         """Take labels whose communities are mostly the same, by any names; see :meth:`Partition.take`."""
@@ -341,19 +365,22 @@ class GpuEngine:
         )  # fmt: skip
         return arrays["parts"]
 
-    def coarse(self, level: GpuLevel, labels: Any) -> tuple[GpuLevel, Any]:
-        """Return the level with a vertex for each label, and the vertex of it for each vertex."""
+    def coarse(self, level: GpuLevel, labels: Any, large: bool = False) -> tuple[GpuLevel, Any]:
+        """Return the level with a vertex for each label, and the vertex of it for each vertex.
+
+        ``large``: labels are of few vertices each. Most arcs then lead to a group of their own, and are not added up.
+        """
         xp, n = self.xp, level.n
         lists, kind = self.lists_of(level), self.kind
-        arrays = level.rows | {"labels": labels, "groups": xp.empty(n, np.uint32)}
-        arrays["flags"] = xp.full(n, 0xFFFFFFFF, np.uint32)
-        self._launch("find_least", arrays)
-        self._launch("mark_firsts", arrays)
-        arrays["swept"] = xp.cumsum(arrays["groups"], dtype=np.uint32)
-        count = int(self.device.get(arrays["swept"][-1:])[0]) if n else 0
-        self._launch("number_groups", arrays)
+        arrays = level.rows | {"labels": labels, "flags": xp.zeros(n, np.uint32)}
+        arrays |= {"groups": xp.empty(n, np.uint32), "swept": xp.empty(n, np.uint32)}
+        self._clear()
+        self._launch("number_groups", arrays, 0, self._grid("number_groups", n, n)[0], True)
+        count = int(self._counted()[MOVES])
         arrays |= {"group_rows": xp.zeros(count, np.int64), "group_mass": xp.zeros(count, np.int64)}
         arrays["row_starts"] = xp.empty(n, np.int64)
+        if large and (count - level.n + level.filled) ** 2 > DENSE * len(level.rows["targets"]):
+            return self._gathered(level, arrays | lists), arrays["groups"]
         self._launch("place_rows", arrays)
         arrays["group_starts"], arcs = self._starts(arrays["group_rows"]), len(level.rows["targets"])
         arrays |= {"out_targets": xp.empty(arcs, np.uint32), "out_weights": xp.empty(arcs, kind)}
@@ -362,7 +389,7 @@ class GpuEngine:
         mapped = {"offsets": arrays["group_starts"], "targets": arrays["out_targets"], "out_weights": weights}
         mapped |= {"weights": None if level.rows["weights"] is None else weights, "lengths": xp.zeros(count, np.int64)}
         lists = self._listing(self._tallied(mapped, True, 0), {})
-        tally = self.counters[0][:COUNTS].copy()
+        tally = self.copied(self.counters[0][:COUNTS])
         self._clear()
         self._launch("merge_rows", mapped | lists, 0, self._grid("merge_rows", count, count)[0], True)
         inner = int(self._counted()[LOOPS])
@@ -374,10 +401,31 @@ class GpuEngine:
         rows = offsets, packed["out_targets"], packed["out_weights"], arrays["group_mass"]
         return GpuLevel(*rows, level.loops + inner), arrays["groups"]
 
+    def _gathered(self, level: GpuLevel, arrays: dict[str, Any]) -> GpuLevel:
+        """Return the level of groups with all arcs between them."""
+        xp, arcs, weighted = self.xp, len(level.rows["targets"]), level.rows["weights"] is not None
+        arrays |= {"lengths": xp.zeros(level.n, np.int64), "out_targets": xp.empty(arcs, np.uint32)}
+        arrays["out_weights"] = xp.empty(arcs, self.kind) if weighted else None
+        self._clear()
+        self._launch("map_leaving", arrays)
+        inner = int(self._counted()[LOOPS])
+        self._launch("place_rows", arrays)
+        offsets = arrays["group_starts"] = self._starts(arrays["group_rows"])
+        arcs = int(self.device.get(offsets[-1:])[0])
+        arrays |= {
+            "targets": arrays["out_targets"],
+            "weights": arrays["out_weights"],
+            "out_targets": xp.empty(arcs, np.uint32),
+        }
+        arrays["out_weights"] = xp.empty(arcs, self.kind) if weighted else None
+        self._launch("pack_rows", arrays)
+        rows = offsets, arrays["out_targets"], arrays["out_weights"], arrays["group_mass"]
+        return GpuLevel(*rows, level.loops + inner, distinct=False)
+
     def _starts(self, lengths: Any) -> Any:
         """Return the starts of adjacent ranges, and the end of the last."""
         starts = self.xp.zeros(len(lengths) + 1, np.int64)
-        starts[1:] = self.xp.cumsum(lengths)
+        self.xp.cumsum(lengths.view(np.uint64), out=starts[1:].view(np.uint64))
         return starts
 
     def connected(self, level: GpuLevel, labels: Any, parts: Any | None = None) -> Any:
@@ -390,31 +438,45 @@ class GpuEngine:
 
     def alone(self, n: int) -> Any:
         """Return labels of single vertices."""
-        return self.xp.arange(n, dtype=np.uint32)
-
-    def _marks(self, labels: Any, bound: int) -> Any:
-        """Return how many labels up to each number below a bound there are."""
-        flags = self.xp.zeros(bound, np.uint32)
-        self._launch("mark_labels", {"labels": labels, "flags": flags})
-        return self.xp.cumsum(flags, dtype=np.uint32)
+        labels = self.xp.empty(n, np.uint32)
+        self._launch("number_alone", {"labels": labels})
+        return labels
 
     def count(self, labels: Any) -> int:
         """Return the number of communities."""
-        return int(self.device.get(self._marks(labels, len(labels))[-1:])[0]) if len(labels) else 0
+        self._clear()
+        self._launch("count_labels", {"labels": labels, "flags": self.xp.zeros(len(labels), np.uint32)})
+        return int(self._counted()[MOVES])
 
     def within(self, labels: Any, bound: int) -> Any:
         """Return labels below a bound as 0, 1, … in their order."""
-        return self._marks(labels, bound)[labels] - 1
+        xp, n = self.xp, len(labels)
+        arrays = {"labels": labels, "flags": xp.zeros(bound, np.uint32), "swept": xp.empty(bound, np.uint32)}
+        arrays["groups"] = xp.empty(n, np.uint32)
+        self._clear()
+        self._launch("number_labels", arrays, bound, self._grid("number_labels", bound, bound)[0], True)
+        return arrays["groups"]
 
     def above(self, groups: Any, labels: Any, n: int) -> Any:
         """Return the smallest label of each of n groups."""
-        least = self.xp.full(n, 0xFFFFFFFF, np.uint32)
+        least = self.xp.zeros(n, np.uint32)
         self._launch("label_groups", {"labels": labels, "groups": groups, "proposed": least})
+        self._launch("complement", {"labels": least})
         return least
 
     def through(self, labels: Any, groups: Any) -> Any:
         """Return the label of each vertex's group."""
-        return labels[groups]
+        mapped = self.xp.empty(len(groups), np.uint32)
+        self._launch("map_labels", {"labels": groups, "swept": labels, "proposed": mapped})
+        return mapped
+
+    def named(self, graph: Any, labels: Any) -> Any:
+        """Return the original id of each vertex's label, int64, by position of the graph."""
+        place, vertex = graph.id_places
+        arrays = {"labels": labels, "place": place, "vertex": vertex, "degrees": self.xp.empty(len(labels), np.int64)}
+        arrays["ids" if graph.original.dtype == np.uint32 else "wide_ids"] = graph.original
+        self._launch("name_labels", arrays)
+        return arrays["degrees"]
 
     def changes(self, labels: Any, others: Any) -> int:
         """Return the number of vertices with two labels."""
@@ -432,7 +494,11 @@ class GpuEngine:
         """
         xp, n = self.xp, graph.local.size
         arcs = graph.incoming  # as those that leave
-        rows = {"offsets": arcs.offsets.astype(np.int64), "targets": arcs.neighbours, "weights": weights}
+        offsets = arcs.offsets
+        if offsets.dtype == np.uint32:
+            offsets = xp.empty(len(arcs.offsets), np.int64)
+            self._launch("widen", {"labels": arcs.offsets, "degrees": offsets})
+        rows = {"offsets": offsets, "targets": arcs.neighbours, "weights": weights}
         source = GpuLevel(rows["offsets"], rows["targets"], weights, None, 0)
         arrays = rows | self.lists_of(source) | {"place": graph.id_places[0], "degrees": xp.zeros(n, np.int64)}
         arrays["lengths"] = xp.zeros(n, np.int64)

@@ -32,6 +32,10 @@ class HostEngine:
         """Return labels with their totals."""
         return Partition(level, labels)
 
+    def copied(self, labels: np.ndarray) -> np.ndarray:
+        """Return a copy of labels."""
+        return labels.copy()
+
     def quality(self, level: GraphLevel) -> int:
         """Return the exact quality of communities that are a level's vertices."""
         return self.units.quality(int(level.loops.sum()), level.mass)
@@ -47,7 +51,7 @@ class HostEngine:
         """Take labels whose communities are mostly the same, by any names."""
         partition.take(labels)
 
-    def coarse(self, level: GraphLevel, labels: np.ndarray) -> tuple[GraphLevel, np.ndarray]:
+    def coarse(self, level: GraphLevel, labels: np.ndarray, large: bool = False) -> tuple[GraphLevel, np.ndarray]:
         """Return the level with a vertex for each label, and the vertex of it for each vertex."""
         return level.coarse(labels, self.team)
 

@@ -15,14 +15,13 @@ import numpy as np
 from dgraph._support.compiled import njit
 from dgraph.algorithms.communities.community_arrays import DRAWS, first_plain, move_in_rounds
 from dgraph.algorithms.communities.community_totals import (
-    FEW_GROUPS,
-    GROUPS,
-    SPARSE,
+    MOST_GROUPS,
     Partition,
     apply_move,
     best_move,
     by_group,
     cross,
+    group_count,
     stays,
 )
 from dgraph.algorithms.communities.exact_gains import gain
@@ -59,18 +58,18 @@ def move(
     partition.drift[2:] = 2.0**-patience, many if patience else np.inf
     kept, proposed = labels.copy(), labels.copy()
     sums, touched = level.tables(most_threads, n)
-    starts, order = np.zeros(GROUPS + 1, np.int64), np.empty(n, np.int32)
+    starts, order = np.zeros(MOST_GROUPS + 1, np.int64), np.empty(n, np.int32)
     while True:
         salt = salts()
         count = int(np.count_nonzero(active))
         if not count or not go_on(count):
             break
-        groups = FEW_GROUPS if count * SPARSE <= n else GROUPS
+        groups = group_count(count, n)
         threads = level.round_threads(count, team)
         by_group(active, salt, groups, starts, order, threads, team)
         inner, squares = np.zeros((threads, 8), np.int64), np.zeros(3, np.int64)
         team.run(
-            _round, threads, np.zeros(16, np.int64), np.zeros(3 * GROUPS, np.int64), starts, order, units.scale,
+            _round, threads, np.zeros(16, np.int64), np.zeros(3 * groups, np.int64), starts, order, units.scale,
             units.price, engine.most, level.rows, partition.totals, partition.bounds, proposed, active, salt, groups,
             balanced, sums, touched, inner, squares,
         )  # fmt: skip

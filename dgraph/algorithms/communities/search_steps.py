@@ -33,7 +33,7 @@ USEFUL = 10
 """Balanced rounds end where they move less than 1/USEFUL of those that gain."""
 
 PATIENCE, MANY = 4, 128
-"""In levels, bounds of rows of more than MANY arcs count 1/2^PATIENCE of the weight that neighbours have moved."""
+"""In level 0, bounds of rows of more than MANY arcs count 1/2^PATIENCE of the weight that neighbours have moved."""
 
 LARGEST_SALT = (1 << 62) - 1
 
@@ -98,13 +98,14 @@ class SearchSteps:
         self.levels, gained = 0, 0
         while True:
             partition = engine.partition(level, labels)
-            gain = engine.move(partition, self._salt, self._go_on, least, share, patience=PATIENCE, many=MANY)
+            patience = 0 if below else PATIENCE
+            gain = engine.move(partition, self._salt, self._go_on, least, share, patience=patience, many=MANY)
             gained, labels = gained + gain, partition.labels
             self.levels += 1
             if below and not gain and not refines:
                 break
             parts = engine.refine(partition, self._salt()) if refines else labels
-            coarse, groups = engine.coarse(level, parts)
+            coarse, groups = engine.coarse(level, parts, refines)
             if coarse.n == level.n or not self.finished:
                 break
             below.append(groups)
@@ -126,7 +127,7 @@ class SearchSteps:
         leaves moves one by one to the next, as splits and joins change the masses that these depend on.
         """
         engine, level, moved, free, parts = self.engine, self.level, 0, FREE, None
-        partition = engine.partition(level, labels.copy())
+        partition = engine.partition(level, engine.copied(labels))
         while True:
             count, settled = self._settle(partition, free)
             if parts is not None and settled and not count:
@@ -167,15 +168,16 @@ class SearchSteps:
         searches they are left out, and False is returned. Moves between two communities let vertices between others
         gain: so all that have been listed since the first search look again.
         """
-        engine, before, rounds, searches, listed = self.engine, partition.labels.copy(), True, 0, None
+        engine, rounds, searches, marks = self.engine, True, 0, None
+        before = engine.copied(partition.labels)
         while count := (gaining := engine.gaining(partition))[1]:
             searches += 1
             if rounds and count > FEW:
-                balanced, labels = searches > free, partition.labels.copy()
+                balanced, labels = searches > free, engine.copied(partition.labels)
                 engine.move(partition, self._salt, lambda active: True, 0, SHARE, gaining[0], balanced)
                 rounds = not balanced or engine.changes(labels, partition.labels) * USEFUL >= count
             elif free and not rounds:
                 return engine.changes(before, partition.labels), False
             else:
-                listed = engine.sweep(partition, gaining[0], FEW, listed)
+                marks = engine.sweep(partition, gaining[0], FEW, marks)
         return engine.changes(before, partition.labels), True

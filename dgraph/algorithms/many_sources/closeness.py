@@ -54,5 +54,5 @@ class Closeness(Algorithm):
             count, far, others = reached.reached[piece], reached.far[piece], len(sources) - drawn[piece]
             np.divide(count, far, out=near[piece], where=far > 0)
             if self.wf_improved:
-                near[piece] *= np.divide(count, others, out=np.zeros(len(others)), where=others > 0)
+                near[piece] *= count / np.maximum(others, 1)  # a source that is the only one is reached by none
         return Answer({"closeness": near}, {"sources": len(sources)} | depth)
