@@ -67,10 +67,10 @@ def pytest_configure(config):
     skips.register(config)
     os.environ.setdefault("DGRAPH_COMPILE", "always" if exhaustive_only(config) else "never")
     if config.getoption("--with-mpi"):
-        from dgraph.comm import mpi, world
+        from dgraph.comm import waiting, world
 
         os.environ["DGRAPH_COMPILE"] = "never"
-        mpi.SPINS = mpi.FEW_SPINS  # ranks that wait leave the cores to those that compute, and to other sessions
+        waiting.SPINS = 1000  # ranks that wait leave the cores to the other session
         if world().size > 1:
             config.pluginmanager.register(Meeting(config))
     if config.getoption("--with-mpi") or MARK in os.environ:

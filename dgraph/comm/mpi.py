@@ -7,7 +7,6 @@ an error message. All waits poll requests, which lets a rank notice timeouts and
 from __future__ import annotations
 
 import copy
-import os
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -24,7 +23,7 @@ from dgraph._support.threads import shares
 from dgraph.comm.base import Comm
 from dgraph.comm.forks import began
 from dgraph.comm.liveness import Watch, process_key
-from dgraph.comm.waiting import FEW_SPINS, SPINS, wait_idle, wait_until
+from dgraph.comm.waiting import wait_idle, wait_until
 from dgraph.comm.watchdog import Watchdog
 from dgraph.errors import PeerLost, UsageError
 
@@ -90,10 +89,7 @@ class MpiComm(Comm):
         self._duplicates = [self.comm]
         self._abandoned: list[tuple[Callable[[], bool], tuple]] = []
         self._watch: Watch | None = None
-        self.spins = SPINS
         self._watch = Watch(self.allgather(process_key()), self.rank)
-        if len(self._watch.pids) >= (os.cpu_count() or 1):  # the host's: launchers bind ranks to cores
-            self.spins = FEW_SPINS
         self.watchdog = Watchdog(self.rank, self.size, MpiNotes(self.comm), self._watch, self.comm.Abort)
 
     def free(self) -> None:
@@ -105,7 +101,7 @@ class MpiComm(Comm):
     def wait(self, ready, size=0):
         """Poll ``ready``, the watched processes and the watchdog; see :meth:`Comm.wait`."""
         self.watchdog.waits += 1
-        wait_until(ready, self.deadline, self._check_peers, size, self.spins)
+        wait_until(ready, self.deadline, self._check_peers, size)
 
     def idle(self, ready):
         """Poll ``ready`` and the watched processes at growing intervals; see :meth:`Comm.idle`."""

@@ -14,9 +14,6 @@ from dgraph._support import interrupts
 SPINS = 20_000
 """Polls, each followed by sched_yield, before a waiting rank sleeps between polls."""
 
-FEW_SPINS = 100
-"""Such polls where a host has more ranks than cores: ranks that poll would take the cores of those that compute."""
-
 POLL_BYTES = 4096
 """Bytes that one poll moves at least: MPI progresses long messages only while it is polled."""
 
@@ -50,22 +47,20 @@ def wait_until(
     deadline: float = math.inf,
     check: Callable[[], None] | None = None,
     size: int = 0,
-    spins: int = SPINS,
 ) -> None:
-    """Poll ``ready()`` until it is true: ``spins`` times and more without sleeping, then every 0.5 ms.
+    """Poll ``ready()`` until it is true: ``SPINS`` times and more without sleeping, then every 0.5 ms.
 
     Args:
         ready: completion test.
         deadline: time of ``time.monotonic()`` at which to give up.
         check: called between polls of the second phase; it may raise.
         size: bytes of the messages under way.
-        spins: polls before the first sleep.
 
     Raises:
         TimeoutError: ``ready()`` was still false at ``deadline``.
         KeyboardInterrupt: a SIGINT arrived in the second phase.
     """
-    for _ in range(spins + size // POLL_BYTES):
+    for _ in range(SPINS + size // POLL_BYTES):
         if ready():
             return
         os.sched_yield()

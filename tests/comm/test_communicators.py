@@ -35,18 +35,6 @@ def test_a_communicator_is_known_again():
     mpi.Free()
 
 
-@pytest.mark.mpi(min_size=2)
-def test_ranks_that_wait_sleep_early_where_cores_are_fewer(monkeypatch):
-    from dgraph.comm import mpi as over_mpi
-
-    monkeypatch.setattr(over_mpi, "SPINS", 1000)
-    for cores, spins in ((world().size, 1000), (world().size - 1, over_mpi.FEW_SPINS)):
-        monkeypatch.setattr("os.cpu_count", lambda cores=cores: cores)
-        mpi = split(world().rank)
-        assert communicator(mpi).spins == spins
-        mpi.Free()
-
-
 def test_communicators_come_and_go():
     """The order of ranks alternates, so state kept from the previous communicator would belong to the wrong rank."""
     for turn in range(MANY):
