@@ -149,7 +149,7 @@ DEVICE u64 block_sum(Room& room, u64 x) {
     return sum;
 }
 
-// Sub-rounds of a round of so many active rows; ``group_count`` in ``community_totals.py``.
+// Sub-rounds of a round by its number of active rows; ``group_count`` in ``community_totals.py``.
 DEVICE int group_count(u64 rows) {
     if (rows * SPARSE <= (u64)env.n) return FEW_GROUPS;
     int groups = GROUPS;

@@ -19,7 +19,7 @@ MOST_GROUPS, CROWD = 64, 1 << 16
 
 
 def group_count(active: int, n: int) -> int:
-    """Return the number of sub-rounds of a round in which so many of n vertices are active, a power of two."""
+    """Return the number of sub-rounds of a round by how many of n vertices are active, a power of two."""
     if active * SPARSE <= n:
         return FEW_GROUPS
     groups = GROUPS
