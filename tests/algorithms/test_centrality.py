@@ -1,5 +1,7 @@
 """Closeness and betweenness on any number of ranks, against NetworkX; sums have the same bits on all of them."""
 
+from itertools import combinations as subsets
+
 import emulated
 import networkx as nx
 import numpy as np
@@ -66,6 +68,19 @@ def test_drawn_sources_are_those_of_any_number_of_ranks():
             alone_column = dgraph.run(name, alone("skewed"), validate=True, **settings).columns[name]
             result, here = solve(name, "skewed", validate=True, **settings)
             equal(result.columns[name], alone_column, here, f"{name} {settings}")
+
+
+@pytest.mark.mpi_skip
+def test_a_drawn_source_is_reached_by_the_others_alone():
+    """Check estimates against those of every possible draw: one of them has all values."""
+    distances = nx.floyd_warshall_numpy(nx.path_graph(7))
+    ends = np.arange(6)
+    column = dgraph.closeness(dgraph.Graph.from_edges(ends, ends + 1, directed=False), k=3).columns["closeness"]
+    matching = 0
+    for sources in map(list, subsets(range(7), 3)):
+        others = 3 - np.isin(np.arange(7), sources)
+        matching += np.allclose(column, others / distances[sources].sum(axis=0))
+    assert matching == 1
 
 
 @pytest.mark.mpi_skip
