@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -76,7 +77,8 @@ def command(words: list[str], fresh: bool = False, ranks: int = 0, caches: str |
         environment = os.environ | {name: str(Path(caches or folder, name)) for name in names}
         environment.pop("DGRAPH_COMPILE", None)  # ``benchmarks`` sets it for runs in this process; users do not
         environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has bytecode
-        start = [str(Path(sys.executable).with_name("mpiexec")), "-n", str(ranks)] if ranks else []
+        mpiexec = Path(sys.executable).with_name("mpiexec")
+        start = [str(mpiexec if mpiexec.exists() else "mpiexec"), "-n", str(ranks)] if ranks else []
         began = time.perf_counter()
         line = [*start, sys.executable, "-m", "dgraph", *words, "-q", "--report", str(report)]
         subprocess.run(line, check=True, env=environment, capture_output=True)
@@ -135,11 +137,11 @@ def first_commands(quick: bool) -> Iterator[dict]:
                 yield {"by": by, "phases": spent, "gain": busy}
 
 
-def first_calls(quick: bool) -> Iterator[dict]:
-    """Measure the first run of each algorithm on a GPU, each in a process of its own and with empty caches."""
-    for algorithm in (*SEARCHED, "color"):
+def first_calls(quick: bool, ranks: int = 0) -> Iterator[dict]:
+    """Measure the first run of each algorithm on GPUs, each in a job of its own and with empty caches."""
+    for algorithm in (*SEARCHED, "color", "louvain", "leiden"):
         weights = ["--weights", "1..255"] if algorithm == "sssp" else []
-        spent = command([algorithm, "rmat:14,symmetric", "--backend", "cuda", *weights], fresh=True)
+        spent = command([algorithm, "rmat:14,symmetric", "--backend", "cuda", *weights], fresh=True, ranks=ranks)
         yield {"by": f"dgraph, {algorithm}", "phases": spent, "gain": spent["compile"] + spent["build"]}
 
 
@@ -265,6 +267,7 @@ ROWS = {
     "start-cpu": Row("2 × the imports", False, imports),
     "fresh-cpu": Row("5 s on 4 ranks, others 2 s, on 2 cores", False, first_commands),
     "fresh-gpu": Row("gain 4 s bfs, 2 s others", True, first_calls),
+    "fresh-gpus": Row("gain 1.3 × fresh-gpu", True, partial(first_calls, ranks=2)),
     "build": Row("1.5 s", True, commands("bfs rmat:24,symmetric --backend cuda", "rmat:17,symmetric")),
     "largest": Row("it runs", True, commands("bfs rmat:30 --backend cuda", "rmat:17")),
     "validate-pagerank": Row("validate 0.5 s", True, commands("pagerank rmat:24 --backend cuda --validate", "rmat:17")),

@@ -11,7 +11,7 @@ import numpy as np
 from partitioning import samples
 from partitioning.placement import Placement
 from partitioning.policies.cvc import cvc
-from partitioning.policies.edge_cut import in_offsets, oec
+from partitioning.policies.edge_cut import in_offsets, oec, out_blocks, share
 from partitioning.policies.hvc import hvc
 from partitioning.policies.metis import metis, obstacle
 from partitioning.policies.streaming import ldg
@@ -50,34 +50,41 @@ NEAR = 1.05
 @policy("auto", "METIS where it pays and fits, cvc or hvc where a hub would overload a part, else ldg or oec")
 def auto(edges, parts, comm) -> Placement:
     """Choose a policy by the largest degree, the mean degree, and the share of arcs that blocks cut; collective."""
-    largest = _largest(edges.offsets, comm)
+    shares, largest, at_hubs = _outline(edges, comm)
     if largest * parts > OVERLOAD * edges.arcs:
         return _for_hub(edges, parts, largest, comm)
-    blocks = oec(edges, parts, comm)
+    blocks = out_blocks(edges, parts, shares, comm)
     if edges.n + edges.arcs <= SMALL:
         return blocks.because(f"{edges.n} vertices and {edges.arcs} arcs are too few for a partitioner to pay")
-    share = samples.cut(edges, blocks, comm)
-    if share <= LOCAL:
-        return blocks.because(f"near vertices have near ids: blocks cut only about {share:.2%} of the arcs")
+    crossing = samples.cut(edges, blocks, comm)
+    if crossing <= LOCAL:
+        return blocks.because(f"near vertices have near ids: blocks cut only about {crossing:.2%} of the arcs")
     mean = edges.arcs / max(edges.n, 1)
     if mean <= MEAN and largest <= LARGEST and edges.directed and edges.n + edges.arcs <= MOST:
         starts = np.arange(comm.size + 1, dtype=np.int64) * edges.n // comm.size
-        largest = max(largest, _largest(in_offsets(edges, starts, comm), comm))
-    degrees = f"degrees (mean {mean:.1f}, largest {largest})"
+        largest = max(largest, comm.largest(int(np.diff(in_offsets(edges, starts, comm)).max(initial=0))))
+    shape = f"degrees (mean {mean:.1f}, largest {largest})"
     if mean > MEAN or largest > LARGEST:
-        return _for_skew(edges, parts, blocks, degrees, comm)
+        return _for_skew(edges, parts, blocks, shape, at_hubs, comm)
     if edges.n + edges.arcs > MOST:
-        return blocks.because(f"too large to wait for METIS, though {degrees} are a road's or a mesh's")
+        return blocks.because(f"too large to wait for METIS, though {shape} are a road's or a mesh's")
     wrong = obstacle(edges, comm)
     if wrong:
-        return blocks.because(f"{degrees} are a road's or a mesh's, but METIS cannot serve: {wrong}")
+        return blocks.because(f"{shape} are a road's or a mesh's, but METIS cannot serve: {wrong}")
     return metis(edges, parts, comm).because(
-        f"{degrees} are a road's or a mesh's, and blocks would cut about {share:.1%} of the arcs"
+        f"{shape} are a road's or a mesh's, and blocks would cut about {crossing:.1%} of the arcs"
     )
 
 
-def _largest(offsets, comm) -> int:
-    return comm.largest(int(np.diff(offsets).max(initial=0)))
+def _outline(edges, comm) -> tuple[np.ndarray, int, int]:
+    """Return every rank's share of rows, the largest degree and the arcs at hubs; one collective.
+
+    Where ranks share cores, a collective costs milliseconds.
+    """
+    degrees = np.diff(edges.offsets)
+    at_hubs = degrees[degrees >= HUBS / (1 + edges.directed)].sum()
+    ranks = comm.allgather(np.array([*share(edges.offsets), degrees.max(initial=0), at_hubs], np.int64))
+    return ranks[:, :2], int(ranks[:, 2].max()), int(ranks[:, 3].sum())
 
 
 def _for_hub(edges, parts, largest, comm) -> Placement:
@@ -96,22 +103,13 @@ def _for_hub(edges, parts, largest, comm) -> Placement:
     return blocks.because(reason, f"{reason}; the other parts will wait for it")
 
 
-def _by_hubs(edges, comm) -> bool:
-    """Return True if most arcs are at hubs and the sample has no more closed wedges than the degrees explain."""
-    degrees = np.diff(edges.offsets) * (2 if edges.directed else 1)
-    at_hubs, arcs = comm.allreduce(np.array([degrees[degrees >= HUBS].sum(), degrees.sum()]))
-    if at_hubs < arcs / 2:
-        return False
-    closed, by_chance = samples.closed_wedges(edges, comm)
-    return closed <= CHANCE * by_chance
-
-
-def _for_skew(edges, parts, blocks, degrees, comm) -> Placement:
+def _for_skew(edges, parts, blocks, shape, at_hubs, comm) -> Placement:
     """Place a graph on which METIS is slow and gains little: LDG if it saves enough cut arcs, else blocks."""
-    why = f"{degrees} are not a road's or a mesh's: METIS would take long and gain little"
+    why = f"{shape} are not a road's or a mesh's: METIS would take long and gain little"
     if edges.n + edges.arcs > TRIED:
         return blocks.because(why)
-    if _by_hubs(edges, comm):
+    closed, by_chance = samples.closed_wedges(edges, comm) if 2 * at_hubs >= edges.arcs else (1, 0)
+    if closed <= CHANCE * by_chance:
         hubs = f"half of the arcs leave vertices of degree {HUBS} or more, and communities do not show in a sample"
         return blocks.because(f"{why}, and so would LDG: {hubs}")
     stream = ldg(edges, parts, comm)

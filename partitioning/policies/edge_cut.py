@@ -32,13 +32,18 @@ class Blocks(LookUp):
 @policy("oec", "outgoing edge-cut: contiguous blocks balanced by out-arcs, arcs at their source's owner")
 def oec(edges, parts, comm) -> Placement:
     """Place blocks of vertices balanced by out-arcs; collective."""
-    return Placement("oec", "outgoing", parts, Blocks(bounds_by_out_arcs(edges, parts, comm)))
+    return out_blocks(edges, parts, comm.allgather(share(edges.offsets)), comm)
 
 
 @policy("iec", "incoming edge-cut: contiguous blocks balanced by in-arcs, arcs at their target's owner")
 def iec(edges, parts, comm) -> Placement:
     """Place blocks of vertices balanced by in-arcs; collective."""
     return Placement("iec", "incoming", parts, Blocks(bounds_by_in_arcs(edges, parts, comm)))
+
+
+def out_blocks(edges, parts, shares, comm) -> Placement:
+    """Place blocks of vertices balanced by out-arcs, given every rank's :func:`share` of rows; collective."""
+    return Placement("oec", "outgoing", parts, Blocks(_bounds(edges.offsets, parts, shares, comm)))
 
 
 def bounds_by_out_arcs(edges, parts, comm) -> np.ndarray:
@@ -81,13 +86,22 @@ def bounds_by_cost(offsets, parts, comm) -> np.ndarray:
     A row costs its arcs (``offsets``: their running sum here, from 0) plus one, so that a long run of isolated vertices
     is divided, too.
     """
+    return _bounds(offsets, parts, comm.allgather(share(offsets)), comm)
+
+
+def share(offsets) -> np.ndarray:
+    """Return the number of rows here, and their cost."""
+    rows = len(offsets) - 1
+    return np.array([rows, int(offsets[rows]) + rows], np.int64)
+
+
+def _bounds(offsets, parts, shares, comm) -> np.ndarray:
     rank = comm.rank
 
     def cost(row: int) -> int:
         return int(offsets[row]) + row
 
     rows = len(offsets) - 1
-    shares = comm.allgather(np.array([rows, cost(rows)], np.int64))
     firsts, before = np.concatenate([np.zeros((1, 2), np.int64), np.cumsum(shares, axis=0)]).T
     total = int(before[-1])
     if parts == comm.size and shares[:, 1].max() * parts <= SLACK * total:

@@ -126,6 +126,29 @@ def never(*_):
     raise AssertionError("a partitioner was called")
 
 
+class Counted:
+    """Communicator that counts its collectives."""
+
+    def __init__(self, comm):
+        self.comm, self.calls = comm, []
+
+    def __getattr__(self, name):
+        value = getattr(self.comm, name)
+        if callable(value):
+            self.calls.append(name)
+        return value
+
+
+def test_auto_takes_blocks_after_five_collectives():
+    def calls(comm):
+        counted = Counted(comm)
+        edges = skewed(2000, 200_000, directed=False).block(comm)
+        assert plan("auto", edges, comm.size, counted).policy == "oec"
+        return counted.calls
+
+    assert succeed(4, calls)[0] == ["allgather", "allreduce", "allreduce", "allgatherv", "allreduce"]
+
+
 @pytest.mark.parametrize(
     "case",
     [
