@@ -53,7 +53,8 @@ class Deferred:
         """Return Numba's object, compiled if needed."""
         if self.compiled is None:
             with _lock:
-                self._make()
+                if self.compiled is None:  # another thread may have made it: each object loads machine code of its own
+                    self._make()
         return self.compiled
 
     def _make(self) -> None:

@@ -209,3 +209,19 @@ def test_a_version_for_few_elements_takes_the_arguments_of_the_compiled_function
                     wrong.append(f"{path.name}: {few.name} and {function.name}")
     assert wrong == []
     assert compared > 20
+
+
+def test_threads_share_the_object_of_the_first_call(monkeypatch):
+    deferred, compiled_function = Deferred(unsorted_rows, lambda function: object()), object()
+
+    class Waited:
+        """Lock that another thread holds while it makes the object."""
+
+        def __enter__(self):
+            deferred.compiled = compiled_function
+
+        def __exit__(self, *error):
+            pass
+
+    monkeypatch.setattr(lazy_numba, "_lock", Waited())
+    assert deferred.numba() is compiled_function

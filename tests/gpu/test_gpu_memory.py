@@ -41,10 +41,15 @@ PROGRAMS = (
 )  # fmt: skip
 
 
-def arcs(n=3000, m=40_000, skewed=True, seed=5):
+def arcs(n=3000, m=40_000, skewed=True, seed=5, heaviest=8):
     rng = np.random.default_rng(seed)
     src = (n * rng.random(m) ** (3 if skewed else 1)).astype(np.int64)
-    return n, src, rng.integers(0, n, m), rng.integers(1, 9, m).astype(np.int32)
+    return n, src, rng.integers(0, n, m), rng.integers(1, heaviest + 1, m).astype(np.int32)
+
+
+def bytes_of_tiles(tiles):
+    arrays = (tiles.sources, tiles.targets, tiles.weights, tiles.pieces, tiles.bounds, tiles.cut)
+    return sum(array.nbytes for array in arrays if array is not None)
 
 
 @needs_compiler
@@ -59,7 +64,8 @@ def test_arrays_are_those_that_were_planned(program, schedule):
     taken = sum((array if array.base is None else array.base).nbytes for array in bases.values())
     slack = 8 + ALIGNED  # an empty array has one entry, and others are aligned
     assert 0 <= taken - machine.arrays.bytes <= slack * len(machine.arrays.all)
-    planned = memory_plan.for_rounds(traced, graph.extent, "auto", options, device.blocks)
+    edges = graph.local.out
+    planned = memory_plan.for_rounds(traced, graph.extent, "auto", options, device.blocks, lambda: edges.weight_range)
     assert machine.arrays.bytes <= planned.arrays <= machine.arrays.bytes + 8 * 40_000
     pulls = machine.pulls and not machine.arrays.tiled
     rows = [graph.out, *([graph.incoming] if pulls else [])]
@@ -72,10 +78,20 @@ def test_arrays_are_those_that_were_planned(program, schedule):
     assert machine.arrays.tiled == (schedule == "auto" and isinstance(program, PageRank))
     if machine.arrays.tiled:
         tiles = machine.arrays.tiles
-        arrays = (tiles.sources, tiles.targets, tiles.weights, tiles.pieces, tiles.bounds, tiles.cut)
-        taken = sum(array.nbytes for array in arrays if array is not None)
+        taken = bytes_of_tiles(tiles)
         assert (tiles.weights is None) == (planned.weighted_tiles == 0)
         assert taken <= planned.binned <= 1.1 * taken
+
+
+@needs_compiler
+@pytest.mark.parametrize(("heaviest", "width"), [(255, 1), (256, 4)])
+def test_bins_are_planned_for_the_weights_of_the_graph(heaviest, width):
+    graph = device_graph.DeviceGraph(local_graph(*arcs(heaviest=heaviest)), device_of("emulated"))
+    traced, rows, blocks = trace(WeightedPageRank(), np.dtype(np.int32)), graph.local.out, graph.device.blocks
+    planned = memory_plan.for_rounds(traced, graph.extent, "auto", GpuPlan(), blocks, lambda: rows.weight_range)
+    assert graph.weighted_tiles.weights.itemsize == width
+    taken = bytes_of_tiles(graph.weighted_tiles)
+    assert taken <= planned.weighted_tiles <= 1.1 * taken
 
 
 @pytest.mark.parametrize("skewed", [True, False])

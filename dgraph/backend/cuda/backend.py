@@ -454,7 +454,9 @@ class CudaBackend(Backend):
         def needs(extent: GraphSize) -> plans.MemoryPlan:
             if allocates:
                 return plans.for_kernel(kernel, extent)
-            return plans.for_rounds(traced, extent, direction, options, device.blocks)
+            return plans.for_rounds(
+                traced, extent, direction, options, device.blocks, lambda: local.out.measured(self.host_threads)
+            )
 
         extent = uploaded.extent if uploaded else GraphSize.of(local, self._renumber)
         need = needs(extent)

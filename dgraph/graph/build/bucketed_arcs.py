@@ -110,7 +110,7 @@ class BucketedArcs:
             with self.run as uncompiled:
                 if uncompiled:
                     return array_buckets.build(*listed, self.first + row, merging, lengths)
-                return _build(*listed, self.first + row, merging, lengths, *room, np.empty(257, np.int64))
+                return _build(*listed, self.first + row, merging, lengths, *room, *_scratch(lengths.size))
 
         offsets, equal, loops = self._built(build, threads)
         targets, self.targets = self._joined(self.targets, self.starts, offsets, threads), np.empty(0, np.uint32)
@@ -139,7 +139,7 @@ class BucketedArcs:
             return _build_beside(
                 self.places[arcs], self.targets[arcs], _cut(self.weights, arcs), self.first + row,
                 offsets[row : row + lengths.size + 1], targets, weights, both[part], _cut(weights_of_both, part),
-                lengths, *room,
+                lengths, *room, *_scratch(lengths.size)[1:],
             )  # fmt: skip
 
         bounds, equal, loops = self._built(build, threads)
@@ -208,6 +208,14 @@ def _cut(values, part):
     return None if values is None else values[part]
 
 
+def _scratch(rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return arrays for a radix sort and for the ends of rows.
+
+    A kernel that makes them itself imports Numba's arrays as it is loaded: 40 ms of a process.
+    """
+    return np.empty(257, np.int64), np.zeros(rows + 2, np.int64)
+
+
 @njit(cache=True, nogil=True)
 def _count(src, dst, base, first, loops, doubled, shift, counts):
     same = 0
@@ -248,9 +256,8 @@ def _append(src, dst, weights, base, first, loops, doubled, shift, cursors, plac
 
 
 @njit(cache=True)
-def _placed(places, targets, weights, rows, room, room_weights):
-    """Store the arcs of one bucket in ``room`` by row, in their order; return the offsets of the rows."""
-    ends = np.zeros(rows + 2, np.int64)
+def _placed(places, targets, weights, rows, room, room_weights, ends):
+    """Store the arcs of one bucket in ``room`` by row, in their order, and the offsets of the rows in ``ends``."""
     for i in range(places.size):
         ends[np.int64(places[i]) + 2] += 1
     for row in range(rows):
@@ -261,11 +268,10 @@ def _placed(places, targets, weights, rows, room, room_weights):
         room[position] = targets[i]
         if weights is not None:
             room_weights[position] = weights[i]
-    return ends
 
 
 @njit(cache=True, nogil=True)
-def _build(places, targets, weights, first, merging, lengths, room, room_weights, digits):
+def _build(places, targets, weights, first, merging, lengths, room, room_weights, digits, ends):
     """Sort the arcs of one bucket into rows, in place; return how many were merged, and loops among these.
 
     Args:
@@ -277,9 +283,10 @@ def _build(places, targets, weights, first, merging, lengths, room, room_weights
         lengths: set to the length of every row.
         room: at least as long as ``targets``, of its dtype.
         room_weights: as ``room``, or None.
-        digits: int64 (257,), scratch.
+        digits: scratch for the sort, see :func:`_scratch`.
+        ends: int64 (rows + 2,), zeros.
     """
-    ends = _placed(places, targets, weights, lengths.size, room, room_weights)
+    _placed(places, targets, weights, lengths.size, room, room_weights, ends)
     equal, loops, end = 0, 0, 0
     for row in range(lengths.size):
         begin, low, high = end, ends[row], ends[row + 1]
@@ -312,14 +319,14 @@ def _build(places, targets, weights, first, merging, lengths, room, room_weights
 @njit(cache=True, nogil=True)
 def _build_beside(
     places, arc_targets, arc_weights, first, offsets, row_targets, row_weights, targets, weights, lengths, room,
-    room_weights,
+    room_weights, ends,
 ):  # fmt: skip
     """Merge the arcs of one bucket with sorted rows; arguments and results are those of :func:`_build`, but for these.
 
     ``arc_targets`` and ``arc_weights`` ascend for each row; ``offsets`` are those of the bucket's rows in
     ``row_targets`` and ``row_weights``; the merged rows are stored in ``targets`` and ``weights``, one after another.
     """
-    ends = _placed(places, arc_targets, arc_weights, lengths.size, room, room_weights)
+    _placed(places, arc_targets, arc_weights, lengths.size, room, room_weights, ends)
     equal, loops, end = 0, 0, 0
     for row in range(lengths.size):
         begin, here = end, row + first

@@ -59,6 +59,12 @@ def held_bytes(size: int, edges: int, processors: int, weight: int = 0) -> int:
     return (6 + weight) * (edges + ALIGNED * tiles) + 32 * pieces + 4 * cuts + (8 + 8 + 4 + 4) * tiles
 
 
+def weight_type(kind: np.dtype, least: float, most: float) -> np.dtype:
+    """Return the type in tiles of weights of type ``kind`` between two bounds: a byte if all are integers that fit."""
+    fits = kind.kind in "iu" and least >= 0 and most <= np.iinfo(np.uint8).max
+    return np.dtype(np.uint8) if fits else kind
+
+
 class EdgeTiles:
     """Tiles of a graph on a GPU; those of masters first, then those of mirrors.
 
@@ -69,7 +75,7 @@ class EdgeTiles:
     Attributes:
         sources: uint32; the source of each edge, by tile, roughly in the order of ``rows``.
         targets: uint16; its target relative to the tile's first vertex.
-        weights: the weight of each edge: uint8 if all are integers that fit, else as of ``rows``; None without.
+        weights: the weight of each edge, of :func:`weight_type`; None without.
         heaviest: largest magnitude of a weight, float; 0 without weights.
         pieces: (pieces, 4) int64: first edge, count, tile, and its number in ``cut`` or ``WHOLE``.
         bounds: (tiles,) uint32; upper bound on the edges of a row of the tile.
@@ -84,13 +90,12 @@ class EdgeTiles:
         self.masters = tiles_of(masters)
         tiles = self.masters + tiles_of(size - masters)
         self.weights, self.heaviest = None, 0.0
-        weight_type: np.dtype = np.dtype(np.uint32)
+        kind: np.dtype = np.dtype(np.uint32)
         if rows.weights is not None and edges:
             least, most = rows.weights.min().item(), rows.weights.max().item()
             self.heaviest = float(np.maximum(abs(float(least)), abs(float(most))))
-            fits = rows.weights.dtype.kind in "iu" and least >= 0 and most <= np.iinfo(np.uint8).max
-            weight_type = np.dtype(np.uint8) if fits else rows.weights.dtype
-        self._module = device.module(_write_kernels(rows, weight_type.itemsize), "tiling")
+            kind = weight_type(rows.weights.dtype, least, most)
+        self._module = device.module(_write_kernels(rows, kind.itemsize), "tiling")
         self._words = dict.fromkeys(MEMBERS, 0) | {
             "neighbours": device.address(rows.neighbours), "offsets": device.address(rows.offsets),
             "edges": edges, "rows": size, "masters": masters, "master_tiles": self.masters,
@@ -102,7 +107,7 @@ class EdgeTiles:
         self.sources = xp.empty(int(starts[-1]) + ALIGNED, np.uint32)
         self.targets = xp.empty(len(self.sources), np.uint16)
         if rows.weights is not None and edges:
-            self.weights = xp.empty(len(self.sources), weight_type)
+            self.weights = xp.empty(len(self.sources), kind)
             self._words |= {
                 "edge_weights": device.address(rows.weights), "weights": device.address(self.weights),
             }  # fmt: skip

@@ -6,7 +6,7 @@ uploaded, renumbered and transposed. CuPy's sort holds a copy of the keys, the o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -94,7 +94,10 @@ class MemoryPlan:
         return self.messages * (1 + any(name != "p2p" for name in transports.values()))
 
 
-def for_rounds(traced: Traced, extent: GraphSize, forced: str, options: GpuPlan, blocks: int) -> MemoryPlan:
+def for_rounds(
+    traced: Traced, extent: GraphSize, forced: str, options: GpuPlan, blocks: int,
+    weights: Callable[[], tuple] | None = None,
+) -> MemoryPlan:  # fmt: skip
     """Return the memory of a program that walks edges.
 
     Args:
@@ -103,6 +106,7 @@ def for_rounds(traced: Traced, extent: GraphSize, forced: str, options: GpuPlan,
         forced: direction that was asked for.
         options: options of the run.
         blocks: multiprocessors of the GPU.
+        weights: returns the smallest and the largest weight first; None: not known.
     """
     x, pulls = extent, may_pull(traced, forced)
     tiled = options.bins_edges(traced, x, pulls)
@@ -126,7 +130,10 @@ def for_rounds(traced: Traced, extent: GraphSize, forced: str, options: GpuPlan,
     need = replace(need, messages=2 * x.peers * message_bytes, heads=heads)  # two buffers, by parity of the exchange
     if tiled:
         read = x if traced.weighted else replace(x, weight=0)
-        binned = tiles.held_bytes(x.size, x.edges, blocks, read.weight)
+        width = read.weight
+        if weights and width:
+            width = tiles.weight_type(np.dtype(traced.weight), *weights()[:2]).itemsize
+        binned = tiles.held_bytes(x.size, x.edges, blocks, width)
         need = replace(need, **{"weighted_tiles" if traced.weighted else "tiles": binned})
         if x.mirrored and not x.directed:
             need = replace(need, transpose=max(_transpose_peak(read), read.rows + binned))
