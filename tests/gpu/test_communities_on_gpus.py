@@ -5,7 +5,14 @@ import numpy as np
 import pytest
 
 import dgraph
-from dgraph.algorithms.communities import community_totals, gpu_engine, host_engine, search_steps
+from dgraph.algorithms.communities import (
+    community_totals,
+    gpu_contraction,
+    gpu_engine,
+    gpu_steps,
+    host_engine,
+    search_steps,
+)
 from dgraph.algorithms.communities.search_steps import SearchSteps
 from dgraph.comm import SerialComm
 from dgraph.errors import ConvergenceWarning, OutOfMemory
@@ -17,7 +24,7 @@ N = 220
 @pytest.fixture(autouse=True)
 def small_tables(monkeypatch):
     """Let rows of more than 96 arcs be folded in chunks of 64."""
-    monkeypatch.setattr(gpu_engine, "WARP_SLOTS", {True: 64, False: 64})
+    monkeypatch.setattr(gpu_steps, "WARP_SLOTS", {True: 64, False: 64})
 
 
 def graph_of(weights=None, seed=1, m=1400):
@@ -71,9 +78,9 @@ def test_vertices_move_one_by_one_where_rounds_gain_nothing(name, weights, monke
 
 @pytest.mark.parametrize("mutant", [None, ("rows > (u64)groups * CROWD", "false")], ids=["", "few"])
 def test_rounds_of_many_vertices_have_more_sub_rounds(mutant, monkeypatch):
-    for module in (community_totals, gpu_engine):
+    for module in (community_totals, gpu_steps):
         monkeypatch.setattr(module, "CROWD", 3)
-    monkeypatch.setattr(gpu_engine, "text", gpu_engine.text.__wrapped__)
+    monkeypatch.setattr(gpu_steps, "text", gpu_steps.text.__wrapped__)
     backend = emulated.backend()
     backend.device.mutants = () if mutant is None else (mutant,)
     wanted = dgraph.run("louvain", graph_of())
@@ -86,7 +93,7 @@ def test_rounds_of_many_vertices_have_more_sub_rounds(mutant, monkeypatch):
 ], ids=["unit", "integers", "last arc"])  # fmt: skip
 def test_levels_may_keep_several_arcs_between_two_vertices(weights, mutant, monkeypatch):
     levels, gathered = [], gpu_engine.GpuEngine._gathered
-    monkeypatch.setattr(gpu_engine, "DENSE", 0)
+    monkeypatch.setattr(gpu_contraction, "DENSE", 0)
     monkeypatch.setattr(gpu_engine.GpuEngine, "_gathered", lambda *args: levels.append(gathered(*args)) or levels[-1])
     backend = emulated.backend()
     backend.device.mutants = () if mutant is None else (mutant,)
@@ -110,7 +117,7 @@ def test_vertices_after_one_that_moved_choose_again(monkeypatch):
 
 
 def test_chunks_of_many_tiles_empty_their_table(monkeypatch):
-    monkeypatch.setattr(gpu_engine, "ARCS_OF_A_TILE", 1)
+    monkeypatch.setattr(gpu_steps, "ARCS_OF_A_TILE", 1)
     rng = np.random.default_rng(3)  # vertex 0 has an arc to each of 3,000
     src, dst = np.concatenate([[np.zeros(2999, int), np.arange(1, 3000)], rng.integers(1, 3000, (2, 4000))], axis=1)
     check("louvain", dgraph.Graph.from_edges(src, dst, directed=False, comm=SerialComm()))
@@ -131,7 +138,7 @@ def test_rounds_stop_at_the_limit(most):
 @pytest.mark.parametrize("most", [1, 3])
 def test_a_launch_of_few_rounds_gives_the_same_labels(most, monkeypatch):
     monkeypatch.setattr(gpu_engine, "AT_ONCE", most)
-    monkeypatch.setattr(gpu_engine, "GRIDS", ((1, 30, 1), (20, 120, 2), (100, 1 << 40, 2)))
+    monkeypatch.setattr(gpu_steps, "GRIDS", ((1, 30, 1), (20, 120, 2), (100, 1 << 40, 2)))
     assert check("leiden", graph_of()).rounds > 3
 
 
