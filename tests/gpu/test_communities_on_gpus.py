@@ -116,11 +116,14 @@ def test_vertices_after_one_that_moved_choose_again(monkeypatch):
     assert not np.array_equal(*labels)
 
 
-def test_chunks_of_many_tiles_empty_their_table(monkeypatch):
-    monkeypatch.setattr(gpu_steps, "ARCS_OF_A_TILE", 1)
-    rng = np.random.default_rng(3)  # vertex 0 has an arc to each of 3,000
-    src, dst = np.concatenate([[np.zeros(2999, int), np.arange(1, 3000)], rng.integers(1, 3000, (2, 4000))], axis=1)
-    check("louvain", dgraph.Graph.from_edges(src, dst, directed=False, comm=SerialComm()))
+@pytest.mark.parametrize("mutant", [None, ("env.own_sums[c.j] = 0;", "")], ids=["", "kept"])
+def test_chunks_of_a_row_share_its_table(mutant):
+    rng, backend = np.random.default_rng(3), emulated.backend()  # vertex 0 has an arc to each of 1,000
+    backend.device.mutants = () if mutant is None else (mutant,)
+    src, dst = np.concatenate([[np.zeros(999, int), np.arange(1, 1000)], rng.integers(1, 1000, (2, 1400))], axis=1)
+    graph = dgraph.Graph.from_edges(src, dst, directed=False, comm=SerialComm())
+    wanted, result = (dgraph.run("louvain", graph.on(device=device)) for device in ("cpu", backend))
+    assert np.array_equal(result.columns["community"], wanted.columns["community"]) == (mutant is None)
 
 
 @pytest.mark.parametrize("most", [1, 7])

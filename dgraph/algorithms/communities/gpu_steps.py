@@ -39,9 +39,6 @@ PASSES = 1 << 13
 MOST_BLOCKS = 32
 """Blocks of a multiprocessor at most."""
 
-TILES, ARCS_OF_A_TILE = 8, 1 << 26
-"""Tiles of a chunk of a long row at most, and arcs of a level for each: chunks for all blocks in each sub-round."""
-
 MEMBERS = (
     "offsets", "targets", "weights", "mass", "labels", "proposed", "mass_of", "sizes", "sole", "active", "parts",
     "part_mass", "inside", "part_sizes", "draws", "tally", "next_tally", "used", "results", "listed", "chunk_row",
@@ -50,7 +47,7 @@ MEMBERS = (
     "slack", "crossed", "outflow", "inflow", "drift", "flags", "swept", "block_counts", "chosen", "place", "vertex",
     "ids", "wide_ids", "degrees", "gate", "kept", "owners", "search", "actives", "n", "scale", "price", "salt",
     "next_salt", "factor", "least_high", "least_low", "share", "fewest", "most_rows", "most_chunks", "most_slots",
-    "tiles", "balanced", "distinct",
+    "balanced", "distinct",
     "patience", "many",
 )  # fmt: skip
 """Members of ``Env``."""
@@ -126,8 +123,6 @@ class GpuSteps:
         places = {"n": len(arrays["offsets"]) - 1 if "offsets" in arrays else len(arrays["labels"]), "tally": tally}
         results = {"next_tally": address, "used": address + 8 * USED, "results": address + 8 * RESULTS}
         results |= {"gate": address + 8 * GATE, "draws": self.draws}
-        if "targets" in arrays:
-            results["tiles"] = min(1 << (len(arrays["targets"]) // ARCS_OF_A_TILE).bit_length(), TILES)
         words = [0] * len(MEMBERS)
         for values in (places, self.tables, results, arrays, numbers):
             for name, value in values.items():
@@ -175,9 +170,9 @@ class GpuSteps:
         tables, slots = self.tables, int(counts[SLOTS:COUNTS].reshape(-1, groups).sum(axis=0).max())
         if tables["table"] is None or len(tables["table"]) < slots:
             tables["table"] = None
-            tables["table"] = xp.empty((slots, 2), self.kind)
+            tables["table"] = xp.zeros((slots, 2), self.kind)
         if "own_sums" not in tables or len(tables["own_sums"]) < chunks:
-            tables |= {"own_sums": xp.empty(chunks, np.uint64), "best_high": xp.empty(chunks, np.int64)}
+            tables |= {"own_sums": xp.zeros(chunks, np.uint64), "best_high": xp.empty(chunks, np.int64)}
             tables |= {"best_low": xp.empty(chunks, np.uint64), "best_label": xp.empty(chunks, np.uint32)}
         return lists
 
