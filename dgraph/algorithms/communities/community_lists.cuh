@@ -47,6 +47,8 @@ struct Env {
     u32* out_targets;
     weight_t* out_weights;
     i64 *lengths, *out_offsets;
+    unsigned short* filled; // number, of groups that have arcs, of each vertex's group
+    u64* pairs; // weight from each of these groups to each
     double* slack; // bounds of moves, as in ``community_totals.py``
     i64 *crossed, *outflow; // crossed of a vertex that moves: bits of the margin of its gain
     i64* inflow; // balanced rounds: mass that is to enter each community in this sub-round, less that to leave it

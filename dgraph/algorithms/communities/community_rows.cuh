@@ -305,7 +305,7 @@ template <class M> DEVICE void fold_rows(const M& maker, Room& room, int group, 
         if (m.open(FRESH(env.listed + i))) fold_by_block(m, room);
     const u64 first = lists.chunk_start[group], last = lists.chunk_start[group + 1];
     if (first == last) return;
-    for (u64 j = first + blockIdx.x; j < last; j += gridDim.x) {
+    for (u64 j = first + gridDim.x - 1 - blockIdx.x; j < last; j += gridDim.x) { // the last blocks have fewer rows of the other classes
         const Chunk c(j);
         if (m.open(c.v)) add_chunk(m, c, room);
     }

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.communities.gpu_steps import COUNTS, LOOPS, MOVES, GpuLevel, GpuSteps
+from dgraph.algorithms.communities.gpu_steps import COUNTS, FEW_FILLED, LOOPS, MOVES, GpuLevel, GpuSteps
 
 DENSE = 64
 """Arcs of a level between two vertices are added up if there are more than the square of its vertices over DENSE."""
@@ -38,15 +38,22 @@ class GpuContraction(GpuSteps):
         counts = self._counted()
         offsets = self._starts(arrays["lengths"])
         kept = int(self.device.get(offsets[-1:])[0])
-        arrays |= {"lengths": xp.zeros(n, np.int64), "out_offsets": offsets, "out_targets": xp.empty(kept, np.uint32)}
-        arrays["out_weights"] = None if weights is None else xp.empty(kept, self.kind)
-        self._launch("copy_arcs", arrays)
+        as_it_is = arrays["place"] is None and kept == len(arcs.neighbours)
+        if as_it_is:
+            arrays |= {"out_targets": arcs.neighbours, "out_weights": weights}
+        else:
+            arrays |= {"lengths": xp.zeros(n, np.int64), "out_offsets": offsets}
+            arrays["out_targets"] = xp.empty(kept, np.uint32)
+            arrays["out_weights"] = None if weights is None else xp.empty(kept, self.kind)
+            self._launch("copy_arcs", arrays)
         degrees = arrays["degrees"]
         mass = xp.ones(n, np.int64) if cpm else degrees
         whole = int(self.device.get(degrees.sum())) if n else 0
         level = GpuLevel(
             offsets, arrays["out_targets"], arrays["out_weights"], mass, int(counts[LOOPS]), not counts[MOVES]
         )
+        if as_it_is:
+            level.lists, level.filled = source.lists, source.filled
         return level, whole
 
     def coarse(self, level: GpuLevel, labels: Any, large: bool = False) -> tuple[GpuLevel, Any]:
@@ -66,6 +73,9 @@ class GpuContraction(GpuSteps):
         if large and (count - level.n + level.filled) ** 2 > DENSE * len(level.rows["targets"]):
             return self._gathered(level, arrays | lists), arrays["groups"]
         self._launch("place_rows", arrays)
+        filled = self._filled(arrays, count)
+        if filled <= FEW_FILLED:
+            return self._paired(level, arrays | lists, filled), arrays["groups"]
         arrays["group_starts"], arcs = self._starts(arrays["group_rows"]), len(level.rows["targets"])
         arrays |= {"out_targets": xp.empty(arcs, np.uint32), "out_weights": xp.empty(arcs, kind)}
         self._launch("map_arcs", arrays | lists)
@@ -84,6 +94,28 @@ class GpuContraction(GpuSteps):
         self._launch("pack_rows", mapped | lists | packed)
         rows = offsets, packed["out_targets"], packed["out_weights"], arrays["group_mass"]
         return GpuLevel(*rows, level.loops + inner), arrays["groups"]
+
+    def _filled(self, arrays: dict[str, Any], count: int) -> int:
+        """Return how many of the groups have arcs; number these if they are few."""
+        xp, n = self.xp, len(arrays["groups"])
+        arrays |= {"filled": xp.empty(n, np.uint16), "kept": xp.empty(FEW_FILLED, np.uint32)}
+        self._clear()
+        self._launch("number_filled", arrays, count, self._grid("number_filled", n, n)[0], True)
+        return int(self._counted()[MOVES])
+
+    def _paired(self, level: GpuLevel, arrays: dict[str, Any], filled: int) -> GpuLevel:
+        """Return the level of groups of which few have arcs."""
+        xp, count = self.xp, len(arrays["group_mass"])
+        arrays |= {"pairs": xp.zeros(filled * filled, np.uint64), "lengths": xp.zeros(count, np.int64)}
+        self._launch("add_pairs", arrays, filled)
+        self._clear()
+        self._launch("take_pairs", arrays, filled)
+        inner, offsets = int(self._counted()[LOOPS]), self._starts(arrays["lengths"])
+        arcs = int(self.device.get(offsets[-1:])[0])
+        arrays |= {"out_targets": xp.empty(arcs, np.uint32), "out_weights": xp.empty(arcs, self.kind)}
+        self._launch("take_pairs", arrays | {"out_offsets": offsets}, filled)
+        rows = offsets, arrays["out_targets"], arrays["out_weights"], arrays["group_mass"]
+        return GpuLevel(*rows, level.loops + inner)
 
     def _gathered(self, level: GpuLevel, arrays: dict[str, Any]) -> GpuLevel:
         """Return the level of groups with all arcs between them."""

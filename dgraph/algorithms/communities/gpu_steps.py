@@ -39,11 +39,15 @@ PASSES = 1 << 13
 MOST_BLOCKS = 32
 """Blocks of a multiprocessor at most."""
 
+FEW_FILLED = 1024
+"""Groups that have arcs, up to which a contraction adds up the weights between any two in one array."""
+
 MEMBERS = (
     "offsets", "targets", "weights", "mass", "labels", "proposed", "mass_of", "sizes", "sole", "active", "parts",
     "part_mass", "inside", "part_sizes", "draws", "tally", "next_tally", "used", "results", "listed", "chunk_row",
     "chunk_index", "chunk_table", "table", "own_sums", "best_high", "best_low", "best_label", "groups",
     "group_rows", "group_starts", "row_starts", "group_mass", "out_targets", "out_weights", "lengths", "out_offsets",
+    "filled", "pairs",
     "slack", "crossed", "outflow", "inflow", "drift", "flags", "swept", "block_counts", "chosen", "place", "vertex",
     "ids", "wide_ids", "degrees", "gate", "kept", "owners", "search", "actives", "n", "scale", "price", "salt",
     "next_salt", "factor", "least_high", "least_low", "share", "fewest", "most_rows", "most_chunks", "most_slots",
@@ -61,7 +65,7 @@ def text(narrow: bool, slots: int) -> str:
     definitions = (
         f"typedef {'u32' if narrow else 'u64'} weight_t;\n#define WARP_SLOTS {slots}\n#define DRAWS {1 << NOISE_BITS}\n"
         f"#define GROUPS {GROUPS}\n#define FEW_GROUPS {FEW_GROUPS}\n#define SPARSE {SPARSE}\n"
-        f"#define MOST_GROUPS {MOST_GROUPS}\n#define CROWD {CROWD}"
+        f"#define MOST_GROUPS {MOST_GROUPS}\n#define CROWD {CROWD}\n#define FEW_FILLED {FEW_FILLED}"
     )
     files = ("lists", "rows", "moves", "sweep", "refinement", "levels")
     return in_parts(own_text(definitions, "union_find", *(f"community_{file}" for file in files)), 8)
