@@ -127,12 +127,15 @@ class GpuSteps:
         places = {"n": len(arrays["offsets"]) - 1 if "offsets" in arrays else len(arrays["labels"]), "tally": tally}
         results = {"next_tally": address, "used": address + 8 * USED, "results": address + 8 * RESULTS}
         results |= {"gate": address + 8 * GATE, "draws": self.draws}
-        words = [0] * len(MEMBERS)
-        for values in (places, self.tables, results, arrays, numbers):
-            for name, value in values.items():
-                if value is not None and (place := PLACES.get(name)) is not None:
-                    words[place] = value
-        self.module.set_environment(words_of(self.device, words))
+        members = {
+            place: value
+            for values in (places, self.tables, results, arrays, numbers)
+            for name, value in values.items()
+            if value is not None and (place := PLACES.get(name)) is not None
+        }
+        words = np.zeros(len(MEMBERS), np.uint64)
+        words[list(members)] = words_of(self.device, members.values())
+        self.module.set_environment(words)
         blocks = blocks or self.device.blocks * self.module.resident(kernel)
         self.module.launch(kernel, blocks, argument, cooperative)
 
