@@ -37,7 +37,8 @@ KERNEL place_rows(i64) {
         const bool mine = v < (u64)env.n;
         const u32 group = mine ? env.groups[v] : NONE, same = alike(group), lanes = mine ? same : 0;
         const u64 length = !mine ? 0 : (u64)(env.lengths ? env.lengths[v] : env.offsets[v + 1] - env.offsets[v]);
-        const u64 before = sum_over(length, lanes & ((1u << lane_id()) - 1)), all = sum_over(length, lanes);
+        const u64 before = sum_over(length, lanes & ((1u << lane_id()) - 1));
+        const u64 all = shuffle(before + length, lanes ? 31 - __clz(lanes) : lane_id()); // to the group's last lane
         const u64 mass = sum_over(mine ? (u64)env.mass[v] : 0, lanes);
         const u32 leader = lanes ? __ffs(lanes) - 1 : lane_id();
         const bool leads = lanes && leader == lane_id();
