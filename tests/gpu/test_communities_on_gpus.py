@@ -5,7 +5,14 @@ import numpy as np
 import pytest
 
 import dgraph
-from dgraph.algorithms.communities import community_totals, gpu_engine, host_engine, search_steps
+from dgraph.algorithms.communities import (
+    community_totals,
+    gpu_contraction,
+    gpu_engine,
+    gpu_steps,
+    host_engine,
+    search_steps,
+)
 from dgraph.algorithms.communities.search_steps import SearchSteps
 from dgraph.comm import SerialComm
 from dgraph.errors import ConvergenceWarning, OutOfMemory
@@ -17,7 +24,7 @@ N = 220
 @pytest.fixture(autouse=True)
 def small_tables(monkeypatch):
     """Let rows of more than 96 arcs be folded in chunks of 64."""
-    monkeypatch.setattr(gpu_engine, "WARP_SLOTS", {True: 64, False: 64})
+    monkeypatch.setattr(gpu_steps, "WARP_SLOTS", {True: 64, False: 64})
 
 
 def graph_of(weights=None, seed=1, m=1400):
@@ -71,9 +78,9 @@ def test_vertices_move_one_by_one_where_rounds_gain_nothing(name, weights, monke
 
 @pytest.mark.parametrize("mutant", [None, ("rows > (u64)groups * CROWD", "false")], ids=["", "few"])
 def test_rounds_of_many_vertices_have_more_sub_rounds(mutant, monkeypatch):
-    for module in (community_totals, gpu_engine):
+    for module in (community_totals, gpu_steps):
         monkeypatch.setattr(module, "CROWD", 3)
-    monkeypatch.setattr(gpu_engine, "text", gpu_engine.text.__wrapped__)
+    monkeypatch.setattr(gpu_steps, "text", gpu_steps.text.__wrapped__)
     backend = emulated.backend()
     backend.device.mutants = () if mutant is None else (mutant,)
     wanted = dgraph.run("louvain", graph_of())
@@ -86,7 +93,7 @@ def test_rounds_of_many_vertices_have_more_sub_rounds(mutant, monkeypatch):
 ], ids=["unit", "integers", "last arc"])  # fmt: skip
 def test_levels_may_keep_several_arcs_between_two_vertices(weights, mutant, monkeypatch):
     levels, gathered = [], gpu_engine.GpuEngine._gathered
-    monkeypatch.setattr(gpu_engine, "DENSE", 0)
+    monkeypatch.setattr(gpu_contraction, "DENSE", 0)
     monkeypatch.setattr(gpu_engine.GpuEngine, "_gathered", lambda *args: levels.append(gathered(*args)) or levels[-1])
     backend = emulated.backend()
     backend.device.mutants = () if mutant is None else (mutant,)
@@ -109,11 +116,14 @@ def test_vertices_after_one_that_moved_choose_again(monkeypatch):
     assert not np.array_equal(*labels)
 
 
-def test_chunks_of_many_tiles_empty_their_table(monkeypatch):
-    monkeypatch.setattr(gpu_engine, "ARCS_OF_A_TILE", 1)
-    rng = np.random.default_rng(3)  # vertex 0 has an arc to each of 3,000
-    src, dst = np.concatenate([[np.zeros(2999, int), np.arange(1, 3000)], rng.integers(1, 3000, (2, 4000))], axis=1)
-    check("louvain", dgraph.Graph.from_edges(src, dst, directed=False, comm=SerialComm()))
+@pytest.mark.parametrize("mutant", [None, ("env.own_sums[c.j] = 0;", "")], ids=["", "kept"])
+def test_chunks_of_a_row_share_its_table(mutant):
+    rng, backend = np.random.default_rng(3), emulated.backend()  # vertex 0 has an arc to each of 1,000
+    backend.device.mutants = () if mutant is None else (mutant,)
+    src, dst = np.concatenate([[np.zeros(999, int), np.arange(1, 1000)], rng.integers(1, 1000, (2, 1400))], axis=1)
+    graph = dgraph.Graph.from_edges(src, dst, directed=False, comm=SerialComm())
+    wanted, result = (dgraph.run("louvain", graph.on(device=device)) for device in ("cpu", backend))
+    assert np.array_equal(result.columns["community"], wanted.columns["community"]) == (mutant is None)
 
 
 @pytest.mark.parametrize("most", [1, 7])
@@ -131,7 +141,7 @@ def test_rounds_stop_at_the_limit(most):
 @pytest.mark.parametrize("most", [1, 3])
 def test_a_launch_of_few_rounds_gives_the_same_labels(most, monkeypatch):
     monkeypatch.setattr(gpu_engine, "AT_ONCE", most)
-    monkeypatch.setattr(gpu_engine, "GRIDS", ((1, 30, 1), (20, 120, 2), (100, 1 << 40, 2)))
+    monkeypatch.setattr(gpu_steps, "GRIDS", ((1, 30, 1), (20, 120, 2), (100, 1 << 40, 2)))
     assert check("leiden", graph_of()).rounds > 3
 
 
@@ -160,6 +170,26 @@ def searches_of(graph, monkeypatch):
         patch.setattr(SearchSteps, "communities", lambda self, labels: searches.append(self) or (labels, 0, 0))
         dgraph.run("louvain", graph)
     return searches[0]
+
+
+@pytest.mark.parametrize(("few", "mutant"), [
+    (1024, None), (20, None), (1024, ("atomicAdd(env.pairs + pair[k], weight(e + 32 * k))", "")),
+    (1024, ("if (row[i]) atomicAdd", "if (false) atomicAdd")), (1024, ("k != i && row[k]", "row[k]")),
+], ids=["few", "many", "beside the table", "inner", "loops"])  # fmt: skip
+def test_a_contraction_to_few_groups_is_that_of_a_cpu(few, mutant, monkeypatch):
+    for module in (gpu_contraction, gpu_steps):
+        monkeypatch.setattr(module, "FEW_FILLED", few)
+    monkeypatch.setattr(gpu_steps, "text", gpu_steps.text.__wrapped__)
+    results, backend = [], emulated.backend()
+    backend.device.mutants = () if mutant is None else (mutant,)
+    for device, kind in (("cpu", np.int32), (backend, np.uint32)):
+        search = searches_of(graph_of("integers").on(device=device), monkeypatch)
+        coarse, groups = search.engine.coarse(search.level, (np.arange(N) // 2 * 2).astype(kind))
+        offsets, targets, weights, mass, *_ = coarse.rows if device == "cpu" else coarse.rows.values()
+        matrix = np.zeros((coarse.n, coarse.n), np.int64)
+        np.add.at(matrix, (np.repeat(np.arange(coarse.n), np.diff(offsets)), targets), weights.astype(np.int64))
+        results.append([matrix, mass, groups, np.sum(coarse.loops)])
+    assert all(map(np.array_equal, *results)) == (mutant is None)
 
 
 @pytest.mark.parametrize(("device", "mutant"), [

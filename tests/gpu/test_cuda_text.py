@@ -18,7 +18,7 @@ from dgraph.algorithms.bfs_programs import Levels, Parents
 from dgraph.algorithms.cc import Labels, UnionFindLabels
 from dgraph.algorithms.cdlp import CommunityLabels as Communities
 from dgraph.algorithms.color_parts.priorities import ByKey
-from dgraph.algorithms.communities.gpu_engine import text as communities
+from dgraph.algorithms.communities.gpu_steps import text as communities
 from dgraph.algorithms.delta_stepping import Distances, LimitedDistances
 from dgraph.algorithms.kcore_parts.estimates import Estimates
 from dgraph.algorithms.kcore_parts.peel import Peel

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from dgraph.algorithms.bfs_programs import Levels, Parents
-from dgraph.algorithms.communities import gpu_engine
+from dgraph.algorithms.communities import gpu_steps
 from dgraph.algorithms.delta_stepping import Distances
 from dgraph.algorithms.kcore_parts.peel import Peel
 from dgraph.algorithms.kernels.components.components_cuda import text as components
@@ -38,7 +38,7 @@ def texts() -> Iterator[tuple[str, str]]:
     yield "build_rmat", building(draft("rmat:20", LoadOptions()))
     yield "figures", figures("int32", "uint32")
     yield "components", components(False, "uint32")
-    yield "communities, largest part", parts(gpu_engine.text(True, gpu_engine.WARP_SLOTS[True]), 8)[-1]
+    yield "communities, largest part", parts(gpu_steps.text(True, gpu_steps.WARP_SLOTS[True]), 8)[-1]
     for program in PROGRAMS:
         traced, name = trace(program, np.dtype(np.int32)), type(program).__name__
         yield f"{name} round_kernels", module_text.round_kernels(traced, ALONE)

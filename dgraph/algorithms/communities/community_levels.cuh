@@ -1,6 +1,7 @@
 // Level 0 from the graph's rows, connected pieces, and the contraction of a level: rows of each group side by side, then one fold of each.
 
 #define FIRST_ARCS 4
+#define PROBES 4 // slots of a block's table that a pair of groups tries
 
 // Number the labels by their smallest vertices; MOVES: how many there are. ``flags``, 0 before, gets NONE less the smallest vertex
 // of each label. Cooperative.
@@ -36,7 +37,8 @@ KERNEL place_rows(i64) {
         const bool mine = v < (u64)env.n;
         const u32 group = mine ? env.groups[v] : NONE, same = alike(group), lanes = mine ? same : 0;
         const u64 length = !mine ? 0 : (u64)(env.lengths ? env.lengths[v] : env.offsets[v + 1] - env.offsets[v]);
-        const u64 before = sum_over(length, lanes & ((1u << lane_id()) - 1)), all = sum_over(length, lanes);
+        const u64 before = sum_over(length, lanes & ((1u << lane_id()) - 1));
+        const u64 all = shuffle(before + length, lanes ? 31 - __clz(lanes) : lane_id()); // to the group's last lane
         const u64 mass = sum_over(mine ? (u64)env.mass[v] : 0, lanes);
         const u32 leader = lanes ? __ffs(lanes) - 1 : lane_id();
         const bool leads = lanes && leader == lane_id();
@@ -44,6 +46,69 @@ KERNEL place_rows(i64) {
         if (leads) atomicAdd((u64*)env.group_mass + group, mass);
         first = shuffle(first, leader);
         if (mine) env.row_starts[v] = (i64)(first + before);
+    }
+}
+// Number the groups that have arcs, of ``count`` groups, in ``swept``; MOVES: how many. If they are few: the group of each number in
+// ``kept``, and ``filled``. Cooperative.
+KERNEL_OF(4) number_filled(i64 count) {
+    SHARED(Room, room);
+    u32 due = 0;
+    const auto has_arcs = [](u32 group) { return env.group_rows[group] != 0; };
+    const u64 all = number_wanted(room, (u64)count, due, has_arcs, [](u32 group, u32 number) {
+        env.swept[group] = number;
+        if (number < FEW_FILLED) env.kept[number] = group;
+    });
+    if (thread_rank() == 0) env.results[MOVES] = all;
+    if (all > FEW_FILLED) return;
+    grid_barrier(env.gate, due);
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads())
+        if (env.offsets[v + 1] > env.offsets[v]) env.filled[v] = (unsigned short)FRESH(env.swept + env.groups[v]);
+}
+// Weights between a few groups that have arcs, ``count`` of them: most in a table of the block, others in ``pairs``, 0 before.
+KERNEL_OF(4) add_pairs(i64 count) {
+    SHARED(Room, room);
+    load_lists(room);
+    const Near table = {room.keys, room.sums};
+    clear_by_block(table, BLOCK_SLOTS);
+    walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool) {
+        const u32 row = (u32)env.filled[v] * (u32)count;
+        for (i64 e = first + lane_id(); e < last; e += 32 * AT_ONCE) {
+            u32 pair[AT_ONCE];
+            for (int k = 0; k < AT_ONCE; k++) pair[k] = e + 32 * k < last ? env.targets[e + 32 * k] : NONE;
+            for (int k = 0; k < AT_ONCE; k++) pair[k] = pair[k] == NONE ? NONE : row + env.filled[pair[k]];
+            for (int k = 0; k < AT_ONCE; k++) {
+                if (pair[k] == NONE) continue;
+                u32 s = (u32)place_of(pair[k], BLOCK_SLOTS), before = 0;
+                for (u32 probe = 0; probe < PROBES; probe++, s = (s + 1) % BLOCK_SLOTS) {
+                    before = table.take(s, pair[k], (weight_t)weight(e + 32 * k));
+                    if (before == NONE || before == pair[k]) break;
+                }
+                if (before != NONE && before != pair[k]) atomicAdd(env.pairs + pair[k], weight(e + 32 * k));
+            }
+        }
+    });
+    __syncthreads();
+    for (u32 s = threadIdx.x; s < BLOCK_SLOTS; s += BLOCK)
+        if (table.key(s) != NONE) atomicAdd(env.pairs + table.key(s), (u64)table.sum(s));
+}
+// The arcs of ``pairs``: how many each group has in ``lengths``, or, if these have offsets, the arcs. LOOPS: weight within groups.
+KERNEL take_pairs(i64 count) {
+    for (u64 i = warp_rank(); i < (u64)count; i += warps()) {
+        const u32 group = env.kept[i];
+        const u64* row = env.pairs + i * (u64)count;
+        u64 length = 0;
+        for (u64 k = lane_id(); k - lane_id() < (u64)count; k += 32) {
+            const bool mine = k < (u64)count && k != i && row[k];
+            const u32 all = ballot(mine);
+            if (mine && env.out_offsets) {
+                const i64 at = env.out_offsets[group] + (i64)length + __popc(all & ((1u << lane_id()) - 1));
+                env.out_targets[at] = env.kept[k], env.out_weights[at] = (weight_t)row[k];
+            }
+            length += __popc(all);
+        }
+        if (lane_id() != 0 || env.out_offsets) continue;
+        env.lengths[group] = (i64)length;
+        if (row[i]) atomicAdd(env.results + LOOPS, row[i]);
     }
 }
 KERNEL map_arcs(i64) {

@@ -5,9 +5,9 @@
 #define SHORT 32 // arcs of a row that the lanes of a warp hold
 #define BLOCK_SLOTS (WARP_SLOTS * (BLOCK / 32))
 #define BLOCK_MOST (BLOCK_SLOTS / 4 * 3)
-#define TILE_ARCS (BLOCK_SLOTS / 2) // arcs of a chunk that a block adds before it looks whether its table is filled
-#define ROW_CHUNK (env.tiles * TILE_ARCS)
+#define ROW_CHUNK (BLOCK_SLOTS / 2) // arcs of a chunk of a long row: a block's table holds their labels
 #define AT_ONCE 4 // arcs that a thread reads before it uses the first
+#define POURED 8 // slots of its table that a thread adds to a row's at once
 #define NONE 0xffffffffu
 
 // Words of ``tally`` and ``used``: rows by sub-round and class, then chunks and slots of long rows by sub-round.
@@ -47,6 +47,8 @@ struct Env {
     u32* out_targets;
     weight_t* out_weights;
     i64 *lengths, *out_offsets;
+    unsigned short* filled; // number, of groups that have arcs, of each vertex's group
+    u64* pairs; // weight from each of these groups to each
     double* slack; // bounds of moves, as in ``community_totals.py``
     i64 *crossed, *outflow; // crossed of a vertex that moves: bits of the margin of its gain
     i64* inflow; // balanced rounds: mass that is to enter each community in this sub-round, less that to leave it
@@ -65,7 +67,7 @@ struct Env {
     u64* actives; // active vertices of each round of a launch
     i64 n, scale, price, salt, next_salt, factor, least_high, least_low, share;
     i64 fewest, most_rows, most_chunks, most_slots; // a launch goes on while its lists are of these sizes
-    i64 tiles, balanced, distinct; // tiles of a chunk; distinct: no row has two arcs to one vertex
+    i64 balanced, distinct; // distinct: no row has two arcs to one vertex
     i64 patience, many; // bounds of rows of more than ``many`` arcs count 1/2^patience of the weight that neighbours have moved
 };
 CONSTANT Env env;
@@ -85,11 +87,9 @@ DEVICE u64 weight(i64 e) { return env.weights ? (u64)env.weights[e] : 1; }
 DEVICE int group_of(u32 v, i64 salt, int groups) { return (int)(mixed((i64)v, salt) & (groups - 1)); }
 DEVICE int class_of(i64 length) { return length <= SHORT ? 0 : length <= WARP_SLOTS / 2 ? 1 : length <= BLOCK_MOST ? 2 : 3; }
 DEVICE u64 chunks_of(i64 length) { return ((u64)length + ROW_CHUNK - 1) / ROW_CHUNK; }
-DEVICE u64 slots_of(i64 length) { // up to 80 % are used: every slot is cleared and read, and most labels of a row are few
+DEVICE u64 slots_of(i64 length) { // up to 75 % are used: every slot is read, and most labels of a row are few
     const u64 keys = (u64)smaller(length, env.n);
-    u64 slots = 64;
-    while (4 * slots < 5 * keys) slots *= 2;
-    return slots;
+    return 64 + keys + keys / 3;
 }
 
 // Words of ``search``: the quality at first and the best since, less that; weight gained within communities; then the quality at
@@ -131,7 +131,7 @@ struct Room {
     Score best[BLOCK / 32];
     u64 own[BLOCK / 32];
     double drift, earlier;
-    u32 least, filled; // filled: slots of the table
+    u32 least;
     Wide first, most, last; // rounds of moves: qualities as in ``search``
     i64 gained;
     u64 loops; // contraction: weight within groups

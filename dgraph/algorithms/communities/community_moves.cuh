@@ -96,11 +96,13 @@ template <bool alone> DEVICE Moving<alone> moving_of(Room& room, int group, bool
 // mass that has left this lane's community, if the lane adds it.
 DEVICE u64 add_members(bool mine, u32 v, u32 community, bool leave) {
     const u32 same = alike(mine ? community : NONE), lanes = mine ? same : 0;
-    const u64 mass = sum_over(mine ? (u64)env.mass[v] : 0, lanes);
+    const u64 x = mine ? (u64)env.mass[v] : 0;
+    u64 mass = 0;
     u32 sole = 0;
     for (u32 left = lanes; ballot(left != 0); left &= left - 1) {
-        const u32 other = shuffle(v, left ? __ffs(left) - 1 : lane_id());
-        if (left) sole ^= other;
+        const u32 lane = left ? __ffs(left) - 1 : lane_id(), other = shuffle(v, lane);
+        const u64 other_mass = shuffle(x, lane);
+        if (left) mass += other_mass, sole ^= other;
     }
     if (!lanes || __ffs(lanes) - 1 != (int)lane_id()) return 0;
     const u32 count = (u32)__popc(lanes);

@@ -1,7 +1,7 @@
 // Folds of the labels of rows.
 // A fold adds up the weights of each distinct label of a row's neighbours, exactly: in the lanes of a warp (up to 32 arcs), in a
 // table of a warp or of a block in shared memory, or, for longer rows, in a table in global memory that many blocks fill, a
-// chunk of the row each. A table is at least a quarter larger than the row, so it never overflows.
+// chunk of the row each, and leave empty. A table is at least a quarter larger than the row, so it never overflows.
 
 // scale · weight - price · mass, of factors from 0 to below 2^63.
 DEVICE Score gain(i64 scale, u64 sum, i64 price, i64 mass, u32 label) {
@@ -37,6 +37,7 @@ DEVICE void block_best(Room& room, Score& best, u64& own) {
 
 // A table in shared memory. ``take`` adds to a label's sum where a slot is empty or has this label, and returns the key before.
 struct Near {
+    static constexpr bool left_empty = false;
     u32* keys;
     weight_t* sums;
     __device__ void clear(u64 s) const { keys[s] = NONE, sums[s] = 0; }
@@ -49,35 +50,42 @@ struct Near {
         return before;
     }
 };
-// A table in global memory: of 32 bits, key and sum are written at once, as most labels of a long row are new at first.
+// A table in global memory, empty before and afterwards. A key is a label + 1. Of 32 bits, key and sum are written at once, as most
+// labels of a long row are new at first.
 struct Far {
+    static constexpr bool left_empty = true;
     Slot* slots;
-    __device__ void clear(u64 s) const { slots[s] = {NONE, 0}; }
-    __device__ u32 key(u64 s) const { return FRESH(&slots[s].key); }
+    __device__ void clear(u64 s) const { slots[s] = {0, 0}; }
+    __device__ u32 key(u64 s) const { return FRESH(&slots[s].key) - 1; }
     __device__ weight_t sum(u64 s) const { return FRESH(&slots[s].sum); }
+    __device__ u32 claim(u64 s, u32 label, weight_t x) const { // the key before; if it is this label's, nothing is added yet
+        if (sizeof(weight_t) == 4) return (u32)atomicCAS((u64*)(slots + s), (u64)0, (u64)x << 32 | (label + 1)) - 1;
+        const u32 before = atomicCAS(&slots[s].key, 0u, label + 1) - 1;
+        if (before == NONE) atomicAdd(&slots[s].sum, x);
+        return before;
+    }
     __device__ u32 take(u64 s, u32 label, weight_t x) const {
-        u32 before;
-        if (sizeof(weight_t) == 4) before = (u32)atomicCAS((u64*)(slots + s), (u64)NONE, (u64)x << 32 | label);
-        else before = atomicCAS(&slots[s].key, NONE, label);
-        if (before == label || (before == NONE && sizeof(weight_t) > 4)) atomicAdd(&slots[s].sum, x);
+        const u32 before = claim(s, label, x);
+        if (before == label) atomicAdd(&slots[s].sum, x);
         return before;
     }
 };
 
-// Returns true if the label is new.
-template <class T> DEVICE bool insert(const T& table, u64 slots, u32 label, weight_t x) {
-    for (u64 s = mix(label) & (slots - 1);; s = (s + 1) & (slots - 1)) {
+// The first slot that a label tries, of any number below 2^32.
+DEVICE u64 place_of(u32 label, u64 slots) { return (mix(label) >> 32) * slots >> 32; }
+// ``s``: the slot to try first.
+template <class T> DEVICE void insert(const T& table, u64 slots, u64 s, u32 label, weight_t x) {
+    for (;; s = s + 1 < slots ? s + 1 : 0) {
         const u32 before = table.take(s, label, x);
-        if (before == NONE || before == label) return before == NONE;
+        if (before == NONE || before == label) return;
     }
 }
 
-// Add arcs to a table, by ``step`` threads; returns this thread's weight to the row's own label, and counts new labels. A label of
-// one arc alone needs no table: it is compared with ``best`` at once.
+// Add arcs to a table, by ``step`` threads; returns this thread's weight to the row's own label. A label of one arc alone needs no
+// table: it is compared with ``best`` at once.
 template <class M, class T>
-DEVICE u64 add_arcs(M& m, const T& table, u64 slots, i64 first, i64 last, u32 me, u32 step, u32& added, Score& best) {
+DEVICE u64 add_arcs(M& m, const T& table, u64 slots, i64 first, i64 last, u32 me, u32 step, Score& best) {
     u64 own = 0;
-    added = 0;
     for (i64 e = first + me; e < last; e += AT_ONCE * step) {
         u32 label[AT_ONCE], unmoved = 0; // unmoved: bits of targets whose label is their own number
         for (int k = 0; k < AT_ONCE; k++) label[k] = e + k * step < last ? env.targets[e + k * step] : NONE;
@@ -91,7 +99,7 @@ DEVICE u64 add_arcs(M& m, const T& table, u64 slots, i64 first, i64 last, u32 me
             const u64 x = weight(e + k * step);
             if (label[k] == m.own) own += x;
             else if ((unmoved >> k & 1) && m.single(label[k])) m.visit(label[k], x, best);
-            else added += insert(table, slots, label[k], (weight_t)x);
+            else insert(table, slots, place_of(label[k], slots), label[k], (weight_t)x);
         }
     }
     return own;
@@ -99,9 +107,17 @@ DEVICE u64 add_arcs(M& m, const T& table, u64 slots, i64 first, i64 last, u32 me
 
 // Best of ``best`` and the labels of a range of slots for one thread of ``step``; M may take the sums elsewhere. By whole warps.
 template <class M, class T> DEVICE Score visit_slots(M& m, const T& table, u64 first, u64 last, u32 me, u32 step, Score best) {
-    for (u64 s = first + me; s - me % 32 < last; s += step) {
-        const u32 label = s < last ? table.key(s) : NONE;
-        m.visit(label, label == NONE ? 0 : (u64)table.sum(s), best);
+    for (u64 s = first + me; s - me % 32 < last; s += AT_ONCE * step) {
+        u32 label[AT_ONCE];
+        weight_t sum[AT_ONCE];
+        for (int k = 0; k < AT_ONCE; k++) {
+            const bool within = s + k * step < last;
+            label[k] = within ? table.key(s + k * step) : NONE, sum[k] = within ? table.sum(s + k * step) : 0;
+        }
+        for (int k = 0; k < AT_ONCE; k++) {
+            if (T::left_empty && label[k] != NONE) table.clear(s + k * step);
+            m.visit(label[k], sum[k], best);
+        }
     }
     return best;
 }
@@ -179,9 +195,8 @@ template <class M> CALLED void fold_by_warp(M& m, Room& room) {
     while (slots < 2 * (last - first)) slots *= 2;
     for (u32 s = lane_id(); s < slots; s += 32) table.clear(s);
     __syncwarp();
-    u32 added;
     Score best = no_score();
-    const u64 own = warp_sum(add_arcs(m, table, slots, first, last, lane_id(), 32, added, best));
+    const u64 own = warp_sum(add_arcs(m, table, slots, first, last, lane_id(), 32, best));
     __syncwarp();
     best = warp_best(visit_slots(m, table, 0, slots, lane_id(), 32, best));
     if (lane_id() == 0) m.close(own, best);
@@ -196,10 +211,9 @@ template <class T> DEVICE void clear_by_block(const T& table, u64 slots) {
 
 // Fold a row by a block, in a table of so many slots.
 template <class M, class T> DEVICE void fold_in(M& m, const T& table, u64 slots, Room& room) {
-    clear_by_block(table, slots);
-    u32 added;
+    if (!T::left_empty) clear_by_block(table, slots);
     Score best = no_score();
-    u64 own = add_arcs(m, table, slots, env.offsets[m.v], env.offsets[m.v + 1], threadIdx.x, BLOCK, added, best);
+    u64 own = add_arcs(m, table, slots, env.offsets[m.v], env.offsets[m.v + 1], threadIdx.x, BLOCK, best);
     __syncthreads();
     best = visit_slots(m, table, 0, slots, threadIdx.x, BLOCK, best);
     block_best(room, best, own);
@@ -225,42 +239,34 @@ struct Chunk {
     }
 };
 
-DEVICE void clear_chunk(const Chunk& c) {
-    for (u64 s = c.first_slot + threadIdx.x; s < c.last_slot; s += BLOCK) c.table.clear(s);
-    if (c.k == 0 && threadIdx.x == 0) env.own_sums[c.j] = 0;
-}
 DEVICE Score best_of(u64 j) { return {FRESH(env.best_high + j), FRESH(env.best_low + j), FRESH(env.best_label + j)}; }
 DEVICE void keep_best(u64 j, const Score& best) {
     if (threadIdx.x == 0) env.best_high[j] = best.high, env.best_low[j] = best.low, env.best_label[j] = best.label;
 }
-// Add a chunk to its row's table, through a table of the block that is emptied when a tile might overflow it.
+// Add the sums of a block's table to a row's, by threads: several at once, as each waits for global memory.
+DEVICE void pour(const Near& from, u32 from_slots, const Far& to, u64 slots) {
+    for (u32 s = threadIdx.x; s < from_slots; s += POURED * BLOCK) {
+        u32 label[POURED], before[POURED];
+        weight_t sum[POURED];
+        for (int k = 0; k < POURED; k++) {
+            const bool within = s + k * BLOCK < from_slots;
+            label[k] = within ? from.key(s + k * BLOCK) : NONE, sum[k] = within ? from.sum(s + k * BLOCK) : 0;
+        }
+        for (int k = 0; k < POURED; k++)
+            before[k] = label[k] == NONE ? NONE : to.claim(place_of(label[k], slots), label[k], sum[k]);
+        for (int k = 0; k < POURED; k++)
+            if (before[k] != NONE) insert(to, slots, place_of(label[k], slots), label[k], sum[k]);
+    }
+}
+// Add a chunk to its row's table, through a table of the block.
 template <class M> CALLED void add_chunk(M& m, const Chunk& c, Room& room) {
-    if (threadIdx.x == 0) room.filled = 0;
+    const i64 first = env.offsets[c.v] + (i64)c.k * ROW_CHUNK, last = smaller(first + ROW_CHUNK, env.offsets[c.v + 1]);
     const Near table = {room.keys, room.sums};
     clear_by_block(table, BLOCK_SLOTS);
-    const i64 first = env.offsets[c.v] + (i64)c.k * ROW_CHUNK, last = smaller(first + ROW_CHUNK, env.offsets[c.v + 1]);
-    u64 own = 0;
     Score best = no_score();
-    for (i64 tile = first; tile < last; tile += TILE_ARCS) {
-        const i64 end = smaller(tile + TILE_ARCS, last);
-        u32 added;
-        own += add_arcs(m, table, BLOCK_SLOTS, tile, end, threadIdx.x, BLOCK, added, best);
-        added = warp_sum(added);
-        if (lane_id() == 0 && added) atomicAdd(&room.filled, added);
-        __syncthreads();
-        if (end < last && FRESH(&room.filled) <= BLOCK_SLOTS / 4) {
-            __syncthreads();
-            continue;
-        }
-        for (u32 s = threadIdx.x; s < BLOCK_SLOTS; s += BLOCK) {
-            if (table.key(s) == NONE) continue;
-            insert(c.table, c.slots, table.key(s), table.sum(s));
-            table.clear(s);
-        }
-        __syncthreads();
-        if (threadIdx.x == 0) room.filled = 0;
-        __syncthreads();
-    }
+    u64 own = add_arcs(m, table, BLOCK_SLOTS, first, last, threadIdx.x, BLOCK, best);
+    __syncthreads();
+    pour(table, BLOCK_SLOTS, c.table, c.slots);
     block_best(room, best, own);
     if (threadIdx.x == 0 && own) atomicAdd(env.own_sums + c.j - c.k, own);
     keep_best(c.j, best);
@@ -278,7 +284,9 @@ template <class M> CALLED void close_chunks(M& m, const Chunk& c) { // by a warp
         if (beats(other, best)) best = other;
     }
     best = warp_best(best);
-    if (lane_id() == 0) m.close(FRESH(env.own_sums + c.j), best);
+    if (lane_id() != 0) return;
+    m.close(FRESH(env.own_sums + c.j), best);
+    env.own_sums[c.j] = 0;
 }
 
 // Fold the rows of a list by M: ``open(v)`` is false for rows to skip. By all blocks of a cooperative launch.
@@ -297,12 +305,7 @@ template <class M> DEVICE void fold_rows(const M& maker, Room& room, int group, 
         if (m.open(FRESH(env.listed + i))) fold_by_block(m, room);
     const u64 first = lists.chunk_start[group], last = lists.chunk_start[group + 1];
     if (first == last) return;
-    for (u64 j = first + blockIdx.x; j < last; j += gridDim.x) {
-        const Chunk c(j);
-        if (m.open(c.v)) clear_chunk(c);
-    }
-    grid_barrier(env.gate, due);
-    for (u64 j = first + blockIdx.x; j < last; j += gridDim.x) {
+    for (u64 j = first + gridDim.x - 1 - blockIdx.x; j < last; j += gridDim.x) { // the last blocks have fewer rows of the other classes
         const Chunk c(j);
         if (m.open(c.v)) add_chunk(m, c, room);
     }

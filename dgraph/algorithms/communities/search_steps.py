@@ -133,21 +133,25 @@ class SearchSteps:
             if parts is not None and settled and not count:
                 return labels, engine.quality(parts), moved
             pieces = engine.connected(level, partition.labels)
-            splits = engine.count(pieces) - engine.count(partition.labels)
-            labels, parts, joins = self._joined(pieces)
+            parts, groups = engine.coarse(level, pieces)
+            splits = parts.n - engine.count(partition.labels)
+            labels, parts, joins = self._joined(parts, groups)
             moved, free = moved + count, 0
             if splits or joins:
                 engine.take(partition, labels)
             elif settled:
                 return labels, engine.quality(parts), moved
 
-    def _joined(self, pieces: Any) -> tuple[Any, Any, int]:
+    def _joined(self, parts: Any, groups: Any) -> tuple[Any, Any, int]:
         """Return labels of communities that gain by no join, a level with a vertex for each, and the number of joins.
 
         Joined pieces are split and joined again on the graph of the pieces, which is far smaller.
+
+        Args:
+            parts: level with a vertex for each connected piece.
+            groups: the vertex of ``parts`` for each vertex.
         """
         engine, total = self.engine, 0
-        parts, groups = engine.coarse(self.level, pieces)
         while True:
             joined = engine.partition(parts, engine.alone(parts.n))
             joins, _ = self._settle(joined, 0)

@@ -1,0 +1,201 @@
+"""GpuContraction: coarse levels on one GPU, pieces of communities, and other names of labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dgraph.algorithms.communities.gpu_steps import COUNTS, FEW_FILLED, LOOPS, MOVES, GpuLevel, GpuSteps
+
+DENSE = 64
+"""Arcs of a level between two vertices are added up if there are more than the square of its vertices over DENSE."""
+
+
+class GpuContraction(GpuSteps):
+    """Steps that make a level of a graph or of another level."""
+
+    def level_of(self, graph: Any, weights: Any, cpm: bool) -> tuple[GpuLevel, int]:
+        """Return level 0 of a graph, its vertices by original id, and the sum of all weights, with loops twice.
+
+        Args:
+            graph: on the GPU.
+            weights: integers by arc; None: each is 1.
+            cpm: the mass of a vertex is 1, and not the weight of its arcs.
+        """
+        xp, n = self.xp, graph.local.size
+        arcs = graph.incoming  # as those that leave
+        offsets = arcs.offsets
+        if offsets.dtype == np.uint32:
+            offsets = xp.empty(len(arcs.offsets), np.int64)
+            self._launch("widen", {"labels": arcs.offsets, "degrees": offsets})
+        rows = {"offsets": offsets, "targets": arcs.neighbours, "weights": weights}
+        source = GpuLevel(rows["offsets"], rows["targets"], weights, None, 0)
+        arrays = rows | self.lists_of(source) | {"place": graph.id_places[0], "degrees": xp.zeros(n, np.int64)}
+        arrays["lengths"] = xp.zeros(n, np.int64)
+        self._clear()
+        self._launch("count_arcs", arrays)
+        counts = self._counted()
+        offsets = self._starts(arrays["lengths"])
+        kept = int(self.device.get(offsets[-1:])[0])
+        as_it_is = arrays["place"] is None and kept == len(arcs.neighbours)
+        if as_it_is:
+            arrays |= {"out_targets": arcs.neighbours, "out_weights": weights}
+        else:
+            arrays |= {"lengths": xp.zeros(n, np.int64), "out_offsets": offsets}
+            arrays["out_targets"] = xp.empty(kept, np.uint32)
+            arrays["out_weights"] = None if weights is None else xp.empty(kept, self.kind)
+            self._launch("copy_arcs", arrays)
+        degrees = arrays["degrees"]
+        mass = xp.ones(n, np.int64) if cpm else degrees
+        whole = int(self.device.get(degrees.sum())) if n else 0
+        level = GpuLevel(
+            offsets, arrays["out_targets"], arrays["out_weights"], mass, int(counts[LOOPS]), not counts[MOVES]
+        )
+        if as_it_is:
+            level.lists, level.filled = source.lists, source.filled
+        return level, whole
+
+    def coarse(self, level: GpuLevel, labels: Any, large: bool = False) -> tuple[GpuLevel, Any]:
+        """Return the level with a vertex for each label, and the vertex of it for each vertex.
+
+        ``large``: labels are of few vertices each. Most arcs then lead to a group of their own, and are not added up.
+        """
+        xp, n = self.xp, level.n
+        lists, kind = self.lists_of(level), self.kind
+        arrays = level.rows | {"labels": labels, "flags": xp.zeros(n, np.uint32)}
+        arrays |= {"groups": xp.empty(n, np.uint32), "swept": xp.empty(n, np.uint32)}
+        self._clear()
+        self._launch("number_groups", arrays, 0, self._grid("number_groups", n, n)[0], True)
+        count = int(self._counted()[MOVES])
+        arrays |= {"group_rows": xp.zeros(count, np.int64), "group_mass": xp.zeros(count, np.int64)}
+        arrays["row_starts"] = xp.empty(n, np.int64)
+        if large and (count - level.n + level.filled) ** 2 > DENSE * len(level.rows["targets"]):
+            return self._gathered(level, arrays | lists), arrays["groups"]
+        self._launch("place_rows", arrays)
+        filled = self._filled(arrays, count)
+        if filled <= FEW_FILLED:
+            return self._paired(level, arrays | lists, filled), arrays["groups"]
+        arrays["group_starts"], arcs = self._starts(arrays["group_rows"]), len(level.rows["targets"])
+        arrays |= {"out_targets": xp.empty(arcs, np.uint32), "out_weights": xp.empty(arcs, kind)}
+        self._launch("map_arcs", arrays | lists)
+        weights = arrays["out_weights"]
+        mapped = {"offsets": arrays["group_starts"], "targets": arrays["out_targets"], "out_weights": weights}
+        mapped |= {"weights": None if level.rows["weights"] is None else weights, "lengths": xp.zeros(count, np.int64)}
+        lists = self._listing(self._tallied(mapped, True, 0), {})
+        tally = self.copied(self.counters[0][:COUNTS])
+        self._clear()
+        self._launch("merge_rows", mapped | lists, 0, self._grid("merge_rows", count, count)[0], True)
+        inner = int(self._counted()[LOOPS])
+        offsets = self._starts(mapped["lengths"])
+        arcs = int(self.device.get(offsets[-1:])[0])
+        packed = {"out_targets": xp.empty(arcs, np.uint32), "out_weights": xp.empty(arcs, kind)}
+        mapped |= {"weights": weights, "out_offsets": offsets, "tally": tally}
+        self._launch("pack_rows", mapped | lists | packed)
+        rows = offsets, packed["out_targets"], packed["out_weights"], arrays["group_mass"]
+        return GpuLevel(*rows, level.loops + inner), arrays["groups"]
+
+    def _filled(self, arrays: dict[str, Any], count: int) -> int:
+        """Return how many of the groups have arcs; number these if they are few."""
+        xp, n = self.xp, len(arrays["groups"])
+        arrays |= {"filled": xp.empty(n, np.uint16), "kept": xp.empty(FEW_FILLED, np.uint32)}
+        self._clear()
+        self._launch("number_filled", arrays, count, self._grid("number_filled", n, n)[0], True)
+        return int(self._counted()[MOVES])
+
+    def _paired(self, level: GpuLevel, arrays: dict[str, Any], filled: int) -> GpuLevel:
+        """Return the level of groups of which few have arcs."""
+        xp, count = self.xp, len(arrays["group_mass"])
+        arrays |= {"pairs": xp.zeros(filled * filled, np.uint64), "lengths": xp.zeros(count, np.int64)}
+        self._launch("add_pairs", arrays, filled)
+        self._clear()
+        self._launch("take_pairs", arrays, filled)
+        inner, offsets = int(self._counted()[LOOPS]), self._starts(arrays["lengths"])
+        arcs = int(self.device.get(offsets[-1:])[0])
+        arrays |= {"out_targets": xp.empty(arcs, np.uint32), "out_weights": xp.empty(arcs, self.kind)}
+        self._launch("take_pairs", arrays | {"out_offsets": offsets}, filled)
+        rows = offsets, arrays["out_targets"], arrays["out_weights"], arrays["group_mass"]
+        return GpuLevel(*rows, level.loops + inner)
+
+    def _gathered(self, level: GpuLevel, arrays: dict[str, Any]) -> GpuLevel:
+        """Return the level of groups with all arcs between them."""
+        xp, arcs, weighted = self.xp, len(level.rows["targets"]), level.rows["weights"] is not None
+        arrays |= {"lengths": xp.zeros(level.n, np.int64), "out_targets": xp.empty(arcs, np.uint32)}
+        arrays["out_weights"] = xp.empty(arcs, self.kind) if weighted else None
+        self._clear()
+        self._launch("map_leaving", arrays)
+        inner = int(self._counted()[LOOPS])
+        self._launch("place_rows", arrays)
+        offsets = arrays["group_starts"] = self._starts(arrays["group_rows"])
+        arcs = int(self.device.get(offsets[-1:])[0])
+        arrays |= {
+            "targets": arrays["out_targets"],
+            "weights": arrays["out_weights"],
+            "out_targets": xp.empty(arcs, np.uint32),
+        }
+        arrays["out_weights"] = xp.empty(arcs, self.kind) if weighted else None
+        self._launch("pack_rows", arrays)
+        rows = offsets, arrays["out_targets"], arrays["out_weights"], arrays["group_mass"]
+        return GpuLevel(*rows, level.loops + inner, distinct=False)
+
+    def _starts(self, lengths: Any) -> Any:
+        """Return the starts of adjacent ranges, and the end of the last."""
+        starts = self.xp.zeros(len(lengths) + 1, np.int64)
+        self.xp.cumsum(lengths.view(np.uint64), out=starts[1:].view(np.uint64))
+        return starts
+
+    def connected(self, level: GpuLevel, labels: Any, parts: Any | None = None) -> Any:
+        """Return the smallest vertex of the connected piece of each vertex within its community, and part of it."""
+        arrays = level.rows | {"labels": labels, "groups": parts, "parts": self.alone(level.n)} | self.lists_of(level)
+        arrays["chosen"] = self.xp.zeros(level.n, np.uint64)
+        for kernel in ("connect_some", "flatten_pieces", "choose_members", "connect_rows", "flatten_pieces"):
+            self._launch(kernel, arrays)
+        return arrays["parts"]
+
+    def alone(self, n: int) -> Any:
+        """Return labels of single vertices."""
+        labels = self.xp.empty(n, np.uint32)
+        self._launch("number_alone", {"labels": labels})
+        return labels
+
+    def count(self, labels: Any) -> int:
+        """Return the number of communities."""
+        self._clear()
+        self._launch("count_labels", {"labels": labels, "flags": self.xp.zeros(len(labels), np.uint32)})
+        return int(self._counted()[MOVES])
+
+    def within(self, labels: Any, bound: int) -> Any:
+        """Return labels below a bound as 0, 1, … in their order."""
+        xp, n = self.xp, len(labels)
+        arrays = {"labels": labels, "flags": xp.zeros(bound, np.uint32), "swept": xp.empty(bound, np.uint32)}
+        arrays["groups"] = xp.empty(n, np.uint32)
+        self._clear()
+        self._launch("number_labels", arrays, bound, self._grid("number_labels", bound, bound)[0], True)
+        return arrays["groups"]
+
+    def above(self, groups: Any, labels: Any, n: int) -> Any:
+        """Return the smallest label of each of n groups."""
+        least = self.xp.zeros(n, np.uint32)
+        self._launch("label_groups", {"labels": labels, "groups": groups, "proposed": least})
+        self._launch("complement", {"labels": least})
+        return least
+
+    def through(self, labels: Any, groups: Any) -> Any:
+        """Return the label of each vertex's group."""
+        mapped = self.xp.empty(len(groups), np.uint32)
+        self._launch("map_labels", {"labels": groups, "swept": labels, "proposed": mapped})
+        return mapped
+
+    def named(self, graph: Any, labels: Any) -> Any:
+        """Return the original id of each vertex's label, int64, by position of the graph."""
+        place, vertex = graph.id_places
+        arrays = {"labels": labels, "place": place, "vertex": vertex, "degrees": self.xp.empty(len(labels), np.int64)}
+        arrays["ids" if graph.original.dtype == np.uint32 else "wide_ids"] = graph.original
+        self._launch("name_labels", arrays)
+        return arrays["degrees"]
+
+    def changes(self, labels: Any, others: Any) -> int:
+        """Return the number of vertices with two labels."""
+        self._clear()
+        self._launch("count_changes", {"labels": labels, "proposed": others})
+        return int(self._counted()[MOVES])
