@@ -40,7 +40,10 @@ class Sync:
         self.machine, self.local, self.comm = machine, local, comm
         self.full, self.poisoned, self.opened = mode == "full", mode == "poison", False
         traced = machine.traced
-        self.plans = {d: plan(traced, d, local.directed, self.full) for d in ("push", "pull")}
+        kind = f"sync, directed {local.directed}, full {self.full}"
+        if kind not in traced.rendered:
+            traced.rendered[kind] = {d: plan(traced, d, local.directed, self.full) for d in ("push", "pull")}
+        self.plans = traced.rendered[kind]
         self.device_exchange = machine.exchange(comm, self.plans, record)
         self.exchange = self.device_exchange or HostExchange(machine, local, comm, self.plans, record)
         self._roles: tuple[str, ...] = ()
