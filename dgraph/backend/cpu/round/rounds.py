@@ -137,7 +137,10 @@ def run_edge(t, threads, fused, push, pull, F, P, G, W, c):
             push_phase(t, threads, push, F, P, G, W, c)
         barrier(W.gate, threads)
     else:
-        if not ALL and not c[BITS]:
+        if FOLDS and marks_rows(c):
+            flag_neighbours(t, threads, pull, W, c)
+            barrier(W.gate, threads)
+        elif not ALL and not c[BITS]:
             flag_frontier(t, threads, W, c)
             barrier(W.gate, threads)
             set_bits(t, threads, W, c)

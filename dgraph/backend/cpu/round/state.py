@@ -26,7 +26,9 @@ LISTED, LATER = range(37, 39)
 TEAM = 39
 # True if the original ids of this rank's vertices are their lids
 NUMBERED = 40
-CONTROLS = 41
+# True if out-edges are in-edges and every row is whole: neighbours of active vertices can be marked
+MIRRORED_ROWS = 41
+CONTROLS = 42
 STATE = CONTROLS + 8
 """Words from one thread's copy to that of the next: the last are unused, so that copies share no cache line."""
 
@@ -53,6 +55,9 @@ BUFFERS = 4
 
 HEAVY = 64
 """Mean out-edges of a frontier from which a thread may take fewer than 16 of its vertices."""
+
+MARKED = 8
+"""Part of all edges below which a frontier marks the rows to fold; else every row looks for an active neighbour."""
 
 PREFETCHED = 1 << 16
 """Vertices of the next frontier whose rows are prefetched."""
