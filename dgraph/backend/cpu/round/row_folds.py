@@ -112,9 +112,8 @@ def flag_neighbours(t, threads, graph, W, c):
 def fold_phase(t, threads, graph, F, P, G, W, c):
     """Fold the keys of all in-edges of every v that accepts proposals and has an active in-neighbour.
 
-    Where rows are marked, flags show it.
-
-    As ``pull_phase``: a thread owns 64 vertices of a word; changed vertices go to the bitmap ``next_bits``.
+    As ``pull_phase``: a thread owns 64 vertices of a word; changed vertices go to the bitmap ``next_bits``. Where the
+    frontier marks rows, flags show those with an active in-neighbour.
     """
     bits, next_bits, flags, shared, base = lists(W, c).bits, lists(W, c).next_bits, W.flags, W.shared, slot(c)
     keys = offset(W.keys, t * c[ROOM])
@@ -130,12 +129,11 @@ def fold_phase(t, threads, graph, F, P, G, W, c):
             word = np.uint64(0)
             for v in range(i << 6, min((i + 1) << 6, rows)):
                 begin, end = load(offsets, v), load(offsets, v + 1)
-                has_active = ALL
+                hit = ALL
                 if marked:
-                    has_active = load(flags, v) != np.uint8(0)
+                    hit = load(flags, v) != np.uint8(0)
                     store(flags, v, np.uint8(0))
-                if begin < end and (not marked or has_active) and (not COND or wants(F, P, G, v)):
-                    hit = has_active
+                if begin < end and (hit or not marked) and (not COND or wants(F, P, G, v)):
                     e = begin
                     while not WAITS and not hit and e < end:  # with WAITS few rows are ready: their first edges show it
                         hit = is_set(bits, np.int64(load(neighbours, e)))

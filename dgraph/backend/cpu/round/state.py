@@ -57,7 +57,7 @@ HEAVY = 64
 """Mean out-edges of a frontier from which a thread may take fewer than 16 of its vertices."""
 
 MARKED = 8
-"""Part of all edges below which a frontier marks the rows to fold; else every row looks for an active neighbour."""
+"""Quotient of all edges and the frontier's above which it marks the rows to fold; else each row searches its edges."""
 
 PREFETCHED = 1 << 16
 """Vertices of the next frontier whose rows are prefetched."""
