@@ -229,7 +229,7 @@ def widen(c, threads):
 @njit(**SPLICED)
 def run_open(t, threads, push, F, P, G, W, c):
     """Run OPEN: move the vertices of the lowest bucket, or of several, from the waiting list to the frontier."""
-    widen(c, threads if FOLLOWS else 1)
+    widen(c, threads * min(max(threads // MANY_THREADS, 1), 4) if FOLLOWS else 1)
     opened = c[LOWEST_BUCKET] + max(c[WIDTH], 1) - 1
     if FOLLOWS:
         open_followed(t, threads, opened, push, F, P, G, W, c)

@@ -78,6 +78,10 @@ FEW_EDGES, MANY_EDGES = 512, 2048
 """Mean frontier edges per round since the last opening of buckets: below the first, twice as many buckets are opened
 next; above the second, half as many. Where threads follow vertices, of each thread."""
 
+MANY_THREADS = 4
+"""Threads for which rounds need those edges. More wait longer at barriers: of 8 each needs twice as many, of 16 or more
+four times."""
+
 FOLLOWED = 1024
 """Most vertices of a bucket that a thread keeps to itself; a longer list is shared in the next round [GAPBS]."""
 
