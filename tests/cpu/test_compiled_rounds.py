@@ -27,7 +27,7 @@ def test_answers_are_those_of_interpreted_rounds(algorithm, monkeypatch):
     answers = []
     for mode in ("never", "always"):
         monkeypatch.setenv("DGRAPH_COMPILE", mode)
-        graph = dgraph.Graph.load("rmat:8,symmetric", weights="1..9", comm=SerialComm(), device=dgraph.Cpu(threads=1))
+        graph = dgraph.Graph.load("rmat:9,symmetric", weights="1..9", comm=SerialComm(), device=dgraph.Cpu(threads=1))
         answers.append(dgraph.run(algorithm, graph, **RUNS[algorithm]).gather())
     interpreted, compiled = answers
     assert interpreted.keys() == compiled.keys()

@@ -90,6 +90,7 @@ class CpuMachine(ProgramMachine):
         self.words[slots.WHOLE_ROWS] = int(local.whole_rows)
         self.words[slots.BY_ID] = by_id
         self.words[slots.NUMBERED] = local.ascending == size and local.largest_id == size - 1
+        self.words[slots.MIRRORED_ROWS] = not local.directed and local.masters == size
         self.words[slots.SENDS] = any(side.rows < side.count for side in local.peer_mirrors.values())
         self.words[slots.OWN : slots.OWN_TOO + 1] = -1
         self.words[slots.TEAM] = team.size

@@ -137,7 +137,10 @@ def run_edge(t, threads, fused, push, pull, F, P, G, W, c):
             push_phase(t, threads, push, F, P, G, W, c)
         barrier(W.gate, threads)
     else:
-        if not ALL and not c[BITS]:
+        if FOLDS and marks_rows(c):
+            flag_neighbours(t, threads, pull, W, c)
+            barrier(W.gate, threads)
+        elif not ALL and not c[BITS]:
             flag_frontier(t, threads, W, c)
             barrier(W.gate, threads)
             set_bits(t, threads, W, c)
@@ -226,7 +229,7 @@ def widen(c, threads):
 @njit(**SPLICED)
 def run_open(t, threads, push, F, P, G, W, c):
     """Run OPEN: move the vertices of the lowest bucket, or of several, from the waiting list to the frontier."""
-    widen(c, threads if FOLLOWS else 1)
+    widen(c, threads * min(max(threads // MANY_THREADS, 1), 4) if FOLLOWS else 1)
     opened = c[LOWEST_BUCKET] + max(c[WIDTH], 1) - 1
     if FOLLOWS:
         open_followed(t, threads, opened, push, F, P, G, W, c)

@@ -10,15 +10,25 @@ A thread owns whole rows. It collects the keys of a row in its scratch array (``
 def fold_mode(s, count):
     """Return the most frequent of the keys ``s[:count]``, the smallest of equally frequent ones.
 
-    Ascending keys all differ, and more than half of the keys are often the first one, a hub's. Other short rows are
-    sorted, and long ones counted in a hash table of open addressing behind the keys.
+    Ascending keys all differ, and more than half of the keys are often equal, those of a hub: the first, the middle or
+    the last one is then most likely of them. Other short rows are sorted, and long ones counted in a hash table of open
+    addressing behind the keys.
     """
-    best, most, ascending, alike = np.int64(LEFT_OUT), 0, count > 0, 0
+    best, most, falls, alike, alike_middle, alike_last = np.int64(LEFT_OUT), 0, 0, 0, 0, 0
+    if count == 0:
+        return best
+    first, middle, last = s[0], s[count // 2], s[count - 1]
     for i in range(1, count):
-        ascending &= s[i - 1] < s[i]
-        alike += s[i] == s[0]
-    if ascending or 2 * (alike + 1) > count > 0:
-        return s[0]
+        falls += s[i - 1] >= s[i]
+        alike += s[i] == first
+        alike_middle += s[i] == middle
+        alike_last += s[i] == last
+    if falls == 0 or 2 * (alike + 1) > count:
+        return first
+    if 2 * alike_middle > count:
+        return middle
+    if 2 * alike_last > count:
+        return last
     if count <= SORTED:
         for i in range(1, count):
             key, slot = s[i], i
@@ -42,13 +52,13 @@ def fold_mode(s, count):
     for i in range(count):
         key = s[i]
         slot = np.int64((np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> shift)
-        while s[counts + slot] != 0 and s[count + slot] != key:
+        while (s[counts + slot] != 0) & (s[count + slot] != key):  # one branch, which hardly ever goes another way
             slot = (slot + 1) & (places - 1)
         s[count + slot] = key
         times = s[counts + slot] + 1
         s[counts + slot] = times
-        if times > most or (times == most and key < best):
-            best, most = key, times
+        better = (times > most) | ((times == most) & (key < best))
+        best, most = (key if better else best), max(times, most)
     return best
 
 
@@ -81,16 +91,34 @@ def fold_hindex(s, count):
     return np.int64(h)
 
 
+@njit(**INLINE)
+def marks_rows(c):
+    """Return True if the frontier is so small that it marks the rows to fold."""
+    return not (ALL or WAITS) and c[MIRRORED_ROWS] != 0 and MARKED * c[EDGES] < c[ARCS]
+
+
+@njit(**INNER)
+def flag_neighbours(t, threads, graph, W, c):
+    """Set the flags of the neighbours of thread t's part of the frontier."""
+    queue, flags, count = lists(W, c).queue, W.flags, c[QUEUED]
+    offsets, neighbours, _ = graph
+    for i in range(count * t // threads, count * (t + 1) // threads):
+        u = np.int64(load(queue, i))
+        for e in range(load(offsets, u), load(offsets, u + 1)):
+            store(flags, np.int64(load(neighbours, e)), np.uint8(1))
+
+
 @njit(**INNER)
 def fold_phase(t, threads, graph, F, P, G, W, c):
     """Fold the keys of all in-edges of every v that accepts proposals and has an active in-neighbour.
 
-    As ``pull_phase``: a thread owns 64 vertices of a word; changed vertices go to the bitmap ``next_bits``.
+    As ``pull_phase``: a thread owns 64 vertices of a word; changed vertices go to the bitmap ``next_bits``. Where the
+    frontier marks rows, flags show those with an active in-neighbour.
     """
-    bits, next_bits, shared, base = lists(W, c).bits, lists(W, c).next_bits, W.shared, slot(c)
+    bits, next_bits, flags, shared, base = lists(W, c).bits, lists(W, c).next_bits, W.flags, W.shared, slot(c)
     keys = offset(W.keys, t * c[ROOM])
     offsets, neighbours, _ = graph
-    rows, awake = c[ROWS], 0
+    rows, awake, marked = c[ROWS], 0, marks_rows(c)
     words = (rows + 63) >> 6
     chunk = 16 if threads > 1 else words
     while words > 0:
@@ -101,8 +129,11 @@ def fold_phase(t, threads, graph, F, P, G, W, c):
             word = np.uint64(0)
             for v in range(i << 6, min((i + 1) << 6, rows)):
                 begin, end = load(offsets, v), load(offsets, v + 1)
-                if begin < end and (not COND or wants(F, P, G, v)):
-                    hit = ALL
+                hit = ALL
+                if marked:
+                    hit = load(flags, v) != np.uint8(0)
+                    store(flags, v, np.uint8(0))
+                if begin < end and (hit or not marked) and (not COND or wants(F, P, G, v)):
                     e = begin
                     while not WAITS and not hit and e < end:  # with WAITS few rows are ready: their first edges show it
                         hit = is_set(bits, np.int64(load(neighbours, e)))

@@ -26,7 +26,9 @@ LISTED, LATER = range(37, 39)
 TEAM = 39
 # True if the original ids of this rank's vertices are their lids
 NUMBERED = 40
-CONTROLS = 41
+# True if out-edges are in-edges and every row is whole: neighbours of active vertices can be marked
+MIRRORED_ROWS = 41
+CONTROLS = 42
 STATE = CONTROLS + 8
 """Words from one thread's copy to that of the next: the last are unused, so that copies share no cache line."""
 
@@ -54,6 +56,9 @@ BUFFERS = 4
 HEAVY = 64
 """Mean out-edges of a frontier from which a thread may take fewer than 16 of its vertices."""
 
+MARKED = 8
+"""Quotient of all edges and the frontier's above which it marks the rows to fold; else each row searches its edges."""
+
 PREFETCHED = 1 << 16
 """Vertices of the next frontier whose rows are prefetched."""
 
@@ -72,6 +77,10 @@ FAR_BASE = 1 << 62
 FEW_EDGES, MANY_EDGES = 512, 2048
 """Mean frontier edges per round since the last opening of buckets: below the first, twice as many buckets are opened
 next; above the second, half as many. Where threads follow vertices, of each thread."""
+
+MANY_THREADS = 4
+"""Threads for which rounds need those edges. More wait longer at barriers: of 8 each needs twice as many, of 16 or more
+four times."""
 
 FOLLOWED = 1024
 """Most vertices of a bucket that a thread keeps to itself; a longer list is shared in the next round [GAPBS]."""
