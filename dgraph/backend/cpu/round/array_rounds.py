@@ -143,7 +143,7 @@ class ArrayMachine(InterpretedMachine):
             saturating_add=saturating_add, saturating_subtract=saturating_subtract,
             start_phase=phases.start, push_phase_alone=phases.push, vertex_phase=phases.vertex,
             pull_phase=phases.pull, fold_phase=phases.fold,
-            flag_frontier=_nothing, set_bits=_nothing, flag_neighbours=_nothing, list_changed=_nothing,
+            flag_frontier=_nothing, set_bits=_nothing, marks_rows=_nothing, list_changed=_nothing,
             lowest_bucket=phases.lowest, open_bucket=phases.open, combine=phases.combine,
         )  # fmt: skip
         return module
