@@ -117,7 +117,8 @@ def test_vertices_after_one_that_moved_choose_again(monkeypatch):
 
 
 @pytest.mark.parametrize("mutant", [None, ("env.own_sums[c.j] = 0;", "")], ids=["", "kept"])
-def test_chunks_of_a_row_share_its_table(mutant):
+def test_chunks_of_a_row_share_its_table(mutant, monkeypatch):
+    monkeypatch.setattr(gpu_steps, "ARCS_OF_A_TILE", 500)  # chunks of 1 to 8 tiles
     rng, backend = np.random.default_rng(3), emulated.backend()  # vertex 0 has an arc to each of 1,000
     backend.device.mutants = () if mutant is None else (mutant,)
     src, dst = np.concatenate([[np.zeros(999, int), np.arange(1, 1000)], rng.integers(1, 1000, (2, 1400))], axis=1)
