@@ -8,7 +8,7 @@
 #define TILE_ARCS (BLOCK_SLOTS / 2) // arcs of a chunk that a block adds before it looks whether its table is filled
 #define ROW_CHUNK (env.tiles * TILE_ARCS)
 #define AT_ONCE 4 // arcs that a thread reads before it uses the first
-#define POURED 8 // slots of its table that a thread adds to a row's at once
+#define POURED 4 // slots of its table that a thread adds to a row's at once
 #define NONE 0xffffffffu
 
 // Words of ``tally`` and ``used``: rows by sub-round and class, then chunks and slots of long rows by sub-round.
