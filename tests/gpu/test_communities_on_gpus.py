@@ -117,7 +117,8 @@ def test_vertices_after_one_that_moved_choose_again(monkeypatch):
 
 
 @pytest.mark.parametrize("mutant", [None, ("env.own_sums[c.j] = 0;", "")], ids=["", "kept"])
-def test_chunks_of_a_row_share_its_table(mutant):
+def test_chunks_of_a_row_share_its_table(mutant, monkeypatch):
+    monkeypatch.setattr(gpu_steps, "ARCS_OF_A_TILE", 500)  # chunks of 1 to 8 tiles
     rng, backend = np.random.default_rng(3), emulated.backend()  # vertex 0 has an arc to each of 1,000
     backend.device.mutants = () if mutant is None else (mutant,)
     src, dst = np.concatenate([[np.zeros(999, int), np.arange(1, 1000)], rng.integers(1, 1000, (2, 1400))], axis=1)
@@ -173,8 +174,8 @@ def searches_of(graph, monkeypatch):
 
 
 @pytest.mark.parametrize(("few", "mutant"), [
-    (1024, None), (20, None), (1024, ("atomicAdd(env.pairs + pair[k], weight(e + 32 * k))", "")),
-    (1024, ("if (row[i]) atomicAdd", "if (false) atomicAdd")), (1024, ("k != i && row[k]", "row[k]")),
+    (4096, None), (20, None), (4096, ("atomicAdd(env.pairs + pair[k], weight(e + 32 * k))", "")),
+    (4096, ("if (row[i]) atomicAdd", "if (false) atomicAdd")), (4096, ("k != i && row[k]", "row[k]")),
 ], ids=["few", "many", "beside the table", "inner", "loops"])  # fmt: skip
 def test_a_contraction_to_few_groups_is_that_of_a_cpu(few, mutant, monkeypatch):
     for module in (gpu_contraction, gpu_steps):
@@ -184,7 +185,7 @@ def test_a_contraction_to_few_groups_is_that_of_a_cpu(few, mutant, monkeypatch):
     backend.device.mutants = () if mutant is None else (mutant,)
     for device, kind in (("cpu", np.int32), (backend, np.uint32)):
         search = searches_of(graph_of("integers").on(device=device), monkeypatch)
-        coarse, groups = search.engine.coarse(search.level, (np.arange(N) // 2 * 2).astype(kind))
+        coarse, groups = search.engine.coarse(search.level, (np.arange(N) // 4 * 4).astype(kind))
         offsets, targets, weights, mass, *_ = coarse.rows if device == "cpu" else coarse.rows.values()
         matrix = np.zeros((coarse.n, coarse.n), np.int64)
         np.add.at(matrix, (np.repeat(np.arange(coarse.n), np.diff(offsets)), targets), weights.astype(np.int64))

@@ -5,9 +5,10 @@
 #define SHORT 32 // arcs of a row that the lanes of a warp hold
 #define BLOCK_SLOTS (WARP_SLOTS * (BLOCK / 32))
 #define BLOCK_MOST (BLOCK_SLOTS / 4 * 3)
-#define ROW_CHUNK (BLOCK_SLOTS / 2) // arcs of a chunk of a long row: a block's table holds their labels
+#define TILE_ARCS (BLOCK_SLOTS / 2) // arcs of a chunk that a block adds before it looks whether its table is filled
+#define ROW_CHUNK (env.tiles * TILE_ARCS)
 #define AT_ONCE 4 // arcs that a thread reads before it uses the first
-#define POURED 8 // slots of its table that a thread adds to a row's at once
+#define POURED 4 // slots of its table that a thread adds to a row's at once
 #define NONE 0xffffffffu
 
 // Words of ``tally`` and ``used``: rows by sub-round and class, then chunks and slots of long rows by sub-round.
@@ -67,7 +68,7 @@ struct Env {
     u64* actives; // active vertices of each round of a launch
     i64 n, scale, price, salt, next_salt, factor, least_high, least_low, share;
     i64 fewest, most_rows, most_chunks, most_slots; // a launch goes on while its lists are of these sizes
-    i64 balanced, distinct; // distinct: no row has two arcs to one vertex
+    i64 tiles, balanced, distinct; // tiles of a chunk; distinct: no row has two arcs to one vertex
     i64 patience, many; // bounds of rows of more than ``many`` arcs count 1/2^patience of the weight that neighbours have moved
 };
 CONSTANT Env env;
@@ -131,7 +132,7 @@ struct Room {
     Score best[BLOCK / 32];
     u64 own[BLOCK / 32];
     double drift, earlier;
-    u32 least;
+    u32 least, filled; // filled: slots of the table
     Wide first, most, last; // rounds of moves: qualities as in ``search``
     i64 gained;
     u64 loops; // contraction: weight within groups

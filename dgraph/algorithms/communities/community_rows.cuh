@@ -58,6 +58,7 @@ struct Far {
     __device__ void clear(u64 s) const { slots[s] = {0, 0}; }
     __device__ u32 key(u64 s) const { return FRESH(&slots[s].key) - 1; }
     __device__ weight_t sum(u64 s) const { return FRESH(&slots[s].sum); }
+    __device__ void add(u64 s, weight_t x) const { atomicAdd(&slots[s].sum, x); }
     __device__ u32 claim(u64 s, u32 label, weight_t x) const { // the key before; if it is this label's, nothing is added yet
         if (sizeof(weight_t) == 4) return (u32)atomicCAS((u64*)(slots + s), (u64)0, (u64)x << 32 | (label + 1)) - 1;
         const u32 before = atomicCAS(&slots[s].key, 0u, label + 1) - 1;
@@ -66,26 +67,27 @@ struct Far {
     }
     __device__ u32 take(u64 s, u32 label, weight_t x) const {
         const u32 before = claim(s, label, x);
-        if (before == label) atomicAdd(&slots[s].sum, x);
+        if (before == label) add(s, x);
         return before;
     }
 };
 
 // The first slot that a label tries, of any number below 2^32.
 DEVICE u64 place_of(u32 label, u64 slots) { return (mix(label) >> 32) * slots >> 32; }
-// ``s``: the slot to try first.
-template <class T> DEVICE void insert(const T& table, u64 slots, u64 s, u32 label, weight_t x) {
-    for (;; s = s + 1 < slots ? s + 1 : 0) {
+// Returns true if the label is new.
+template <class T> DEVICE bool insert(const T& table, u64 slots, u32 label, weight_t x) {
+    for (u64 s = place_of(label, slots);; s = s + 1 < slots ? s + 1 : 0) {
         const u32 before = table.take(s, label, x);
-        if (before == NONE || before == label) return;
+        if (before == NONE || before == label) return before == NONE;
     }
 }
 
-// Add arcs to a table, by ``step`` threads; returns this thread's weight to the row's own label. A label of one arc alone needs no
-// table: it is compared with ``best`` at once.
+// Add arcs to a table, by ``step`` threads; returns this thread's weight to the row's own label, and counts new labels. A label of
+// one arc alone needs no table: it is compared with ``best`` at once.
 template <class M, class T>
-DEVICE u64 add_arcs(M& m, const T& table, u64 slots, i64 first, i64 last, u32 me, u32 step, Score& best) {
+DEVICE u64 add_arcs(M& m, const T& table, u64 slots, i64 first, i64 last, u32 me, u32 step, u32& added, Score& best) {
     u64 own = 0;
+    added = 0;
     for (i64 e = first + me; e < last; e += AT_ONCE * step) {
         u32 label[AT_ONCE], unmoved = 0; // unmoved: bits of targets whose label is their own number
         for (int k = 0; k < AT_ONCE; k++) label[k] = e + k * step < last ? env.targets[e + k * step] : NONE;
@@ -99,7 +101,7 @@ DEVICE u64 add_arcs(M& m, const T& table, u64 slots, i64 first, i64 last, u32 me
             const u64 x = weight(e + k * step);
             if (label[k] == m.own) own += x;
             else if ((unmoved >> k & 1) && m.single(label[k])) m.visit(label[k], x, best);
-            else insert(table, slots, place_of(label[k], slots), label[k], (weight_t)x);
+            else added += insert(table, slots, label[k], (weight_t)x);
         }
     }
     return own;
@@ -195,8 +197,9 @@ template <class M> CALLED void fold_by_warp(M& m, Room& room) {
     while (slots < 2 * (last - first)) slots *= 2;
     for (u32 s = lane_id(); s < slots; s += 32) table.clear(s);
     __syncwarp();
+    u32 added;
     Score best = no_score();
-    const u64 own = warp_sum(add_arcs(m, table, slots, first, last, lane_id(), 32, best));
+    const u64 own = warp_sum(add_arcs(m, table, slots, first, last, lane_id(), 32, added, best));
     __syncwarp();
     best = warp_best(visit_slots(m, table, 0, slots, lane_id(), 32, best));
     if (lane_id() == 0) m.close(own, best);
@@ -212,8 +215,9 @@ template <class T> DEVICE void clear_by_block(const T& table, u64 slots) {
 // Fold a row by a block, in a table of so many slots.
 template <class M, class T> DEVICE void fold_in(M& m, const T& table, u64 slots, Room& room) {
     if (!T::left_empty) clear_by_block(table, slots);
+    u32 added;
     Score best = no_score();
-    u64 own = add_arcs(m, table, slots, env.offsets[m.v], env.offsets[m.v + 1], threadIdx.x, BLOCK, best);
+    u64 own = add_arcs(m, table, slots, env.offsets[m.v], env.offsets[m.v + 1], threadIdx.x, BLOCK, added, best);
     __syncthreads();
     best = visit_slots(m, table, 0, slots, threadIdx.x, BLOCK, best);
     block_best(room, best, own);
@@ -243,30 +247,53 @@ DEVICE Score best_of(u64 j) { return {FRESH(env.best_high + j), FRESH(env.best_l
 DEVICE void keep_best(u64 j, const Score& best) {
     if (threadIdx.x == 0) env.best_high[j] = best.high, env.best_low[j] = best.low, env.best_label[j] = best.label;
 }
-// Add the sums of a block's table to a row's, by threads: several at once, as each waits for global memory.
-DEVICE void pour(const Near& from, u32 from_slots, const Far& to, u64 slots) {
-    for (u32 s = threadIdx.x; s < from_slots; s += POURED * BLOCK) {
-        u32 label[POURED], before[POURED];
+// Add the sums of a block's table to a row's, by threads, and empty it: several at once, as each waits for global memory.
+DEVICE void pour(const Near& from, const Far& to, u32 slots) {
+    for (u32 first = threadIdx.x; first < BLOCK_SLOTS; first += POURED * BLOCK) {
+        u32 label[POURED], place[POURED], left = 0; // left: bits of labels that have no slot yet
         weight_t sum[POURED];
         for (int k = 0; k < POURED; k++) {
-            const bool within = s + k * BLOCK < from_slots;
-            label[k] = within ? from.key(s + k * BLOCK) : NONE, sum[k] = within ? from.sum(s + k * BLOCK) : 0;
+            const u32 s = first + k * BLOCK;
+            label[k] = s < BLOCK_SLOTS ? from.key(s) : NONE;
+            if (label[k] == NONE) continue;
+            sum[k] = from.sum(s), place[k] = (u32)place_of(label[k], slots), left |= 1u << k;
+            from.clear(s);
         }
-        for (int k = 0; k < POURED; k++)
-            before[k] = label[k] == NONE ? NONE : to.claim(place_of(label[k], slots), label[k], sum[k]);
-        for (int k = 0; k < POURED; k++)
-            if (before[k] != NONE) insert(to, slots, place_of(label[k], slots), label[k], sum[k]);
+        while (left) {
+            u32 before[POURED];
+            for (int k = 0; k < POURED; k++)
+                if (left >> k & 1) before[k] = to.claim(place[k], label[k], sum[k]);
+            for (int k = 0; k < POURED; k++) {
+                if (!(left >> k & 1)) continue;
+                if (before[k] == label[k]) to.add(place[k], sum[k]);
+                if (before[k] == label[k] || before[k] == NONE) left &= ~(1u << k);
+                else place[k] = place[k] + 1 < slots ? place[k] + 1 : 0;
+            }
+        }
     }
 }
-// Add a chunk to its row's table, through a table of the block.
+// Add a chunk to its row's table, through a table of the block that is emptied when a tile might overflow it.
 template <class M> CALLED void add_chunk(M& m, const Chunk& c, Room& room) {
-    const i64 first = env.offsets[c.v] + (i64)c.k * ROW_CHUNK, last = smaller(first + ROW_CHUNK, env.offsets[c.v + 1]);
+    if (threadIdx.x == 0) room.filled = 0;
     const Near table = {room.keys, room.sums};
     clear_by_block(table, BLOCK_SLOTS);
+    const i64 first = env.offsets[c.v] + (i64)c.k * ROW_CHUNK, last = smaller(first + ROW_CHUNK, env.offsets[c.v + 1]);
+    u64 own = 0;
     Score best = no_score();
-    u64 own = add_arcs(m, table, BLOCK_SLOTS, first, last, threadIdx.x, BLOCK, best);
-    __syncthreads();
-    pour(table, BLOCK_SLOTS, c.table, c.slots);
+    for (i64 tile = first; tile < last; tile += TILE_ARCS) {
+        const i64 end = smaller(tile + TILE_ARCS, last);
+        u32 added;
+        own += add_arcs(m, table, BLOCK_SLOTS, tile, end, threadIdx.x, BLOCK, added, best);
+        added = warp_sum(added);
+        if (lane_id() == 0 && added) atomicAdd(&room.filled, added);
+        __syncthreads();
+        const bool pours = end == last || FRESH(&room.filled) > BLOCK_SLOTS / 4;
+        __syncthreads();
+        if (!pours) continue;
+        pour(table, c.table, (u32)c.slots);
+        if (threadIdx.x == 0) room.filled = 0;
+        __syncthreads();
+    }
     block_best(room, best, own);
     if (threadIdx.x == 0 && own) atomicAdd(env.own_sums + c.j - c.k, own);
     keep_best(c.j, best);

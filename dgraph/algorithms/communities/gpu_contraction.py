@@ -11,6 +11,9 @@ from dgraph.algorithms.communities.gpu_steps import COUNTS, FEW_FILLED, LOOPS, M
 DENSE = 64
 """Arcs of a level between two vertices are added up if there are more than the square of its vertices over DENSE."""
 
+PAIRS = 4
+"""Pairs of groups for each arc at most, as each takes 8 bytes."""
+
 
 class GpuContraction(GpuSteps):
     """Steps that make a level of a graph or of another level."""
@@ -38,22 +41,15 @@ class GpuContraction(GpuSteps):
         counts = self._counted()
         offsets = self._starts(arrays["lengths"])
         kept = int(self.device.get(offsets[-1:])[0])
-        as_it_is = arrays["place"] is None and kept == len(arcs.neighbours)
-        if as_it_is:
-            arrays |= {"out_targets": arcs.neighbours, "out_weights": weights}
-        else:
-            arrays |= {"lengths": xp.zeros(n, np.int64), "out_offsets": offsets}
-            arrays["out_targets"] = xp.empty(kept, np.uint32)
-            arrays["out_weights"] = None if weights is None else xp.empty(kept, self.kind)
-            self._launch("copy_arcs", arrays)
+        arrays |= {"lengths": xp.zeros(n, np.int64), "out_offsets": offsets, "out_targets": xp.empty(kept, np.uint32)}
+        arrays["out_weights"] = None if weights is None else xp.empty(kept, self.kind)
+        self._launch("copy_arcs", arrays)
         degrees = arrays["degrees"]
         mass = xp.ones(n, np.int64) if cpm else degrees
         whole = int(self.device.get(degrees.sum())) if n else 0
         level = GpuLevel(
             offsets, arrays["out_targets"], arrays["out_weights"], mass, int(counts[LOOPS]), not counts[MOVES]
         )
-        if as_it_is:
-            level.lists, level.filled = source.lists, source.filled
         return level, whole
 
     def coarse(self, level: GpuLevel, labels: Any, large: bool = False) -> tuple[GpuLevel, Any]:
@@ -74,7 +70,7 @@ class GpuContraction(GpuSteps):
             return self._gathered(level, arrays | lists), arrays["groups"]
         self._launch("place_rows", arrays)
         filled = self._filled(arrays, count)
-        if filled <= FEW_FILLED:
+        if filled <= FEW_FILLED and filled**2 <= PAIRS * len(level.rows["targets"]):
             return self._paired(level, arrays | lists, filled), arrays["groups"]
         arrays["group_starts"], arcs = self._starts(arrays["group_rows"]), len(level.rows["targets"])
         arrays |= {"out_targets": xp.empty(arcs, np.uint32), "out_weights": xp.empty(arcs, kind)}

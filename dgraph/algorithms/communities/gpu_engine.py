@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from dgraph.algorithms.communities.community_totals import group_count
 from dgraph.algorithms.communities.gpu_contraction import GpuContraction
-from dgraph.algorithms.communities.gpu_steps import CHUNKS, MOVES, RESULTS, SQUARES, USED, WORDS, GpuLevel
+from dgraph.algorithms.communities.gpu_steps import CHUNKS, MOVES, RESULTS, SQUARES, USED, WORDS, GpuLevel, tiles_of
 from dgraph.algorithms.communities.refinement import inverse
 from dgraph.algorithms.communities.serial_moves import PASSES as SWEEPS
 
@@ -100,6 +101,7 @@ class GpuEngine(GpuContraction):
         arrays |= {"search": search, "actives": search[ACTIVES:]}
         arrays["inflow"] = xp.zeros(n, np.int64) if balanced else None
         places = {"next_tally": words, "used": words[USED:], "results": words[RESULTS:]}
+        places["tiles"] = tiles_of(len(partition.level.rows["targets"]), group_count(n, n))
         self._launch("begin_moves", arrays, int(active is None))
         salt = salts()
         self._launch("tally_rows", arrays, next_salt=salt, **places)

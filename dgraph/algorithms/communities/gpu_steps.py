@@ -39,8 +39,11 @@ PASSES = 1 << 13
 MOST_BLOCKS = 32
 """Blocks of a multiprocessor at most."""
 
-FEW_FILLED = 1024
-"""Groups that have arcs, up to which a contraction adds up the weights between any two in one array."""
+TILES, ARCS_OF_A_TILE = 8, 1 << 26
+"""Tiles of a chunk of a long row at most, and arcs of a level for each, of GROUPS sub-rounds: chunks for all blocks."""
+
+FEW_FILLED = 4096
+"""Groups that have arcs, up to which a contraction adds up the weights between any two in one array, below 2^16."""
 
 MEMBERS = (
     "offsets", "targets", "weights", "mass", "labels", "proposed", "mass_of", "sizes", "sole", "active", "parts",
@@ -51,7 +54,7 @@ MEMBERS = (
     "slack", "crossed", "outflow", "inflow", "drift", "flags", "swept", "block_counts", "chosen", "place", "vertex",
     "ids", "wide_ids", "degrees", "gate", "kept", "owners", "search", "actives", "n", "scale", "price", "salt",
     "next_salt", "factor", "least_high", "least_low", "share", "fewest", "most_rows", "most_chunks", "most_slots",
-    "balanced", "distinct",
+    "tiles", "balanced", "distinct",
     "patience", "many",
 )  # fmt: skip
 """Members of ``Env``."""
@@ -69,6 +72,11 @@ def text(narrow: bool, slots: int) -> str:
     )
     files = ("lists", "rows", "moves", "sweep", "refinement", "levels")
     return in_parts(own_text(definitions, "union_find", *(f"community_{file}" for file in files)), 8)
+
+
+def tiles_of(arcs: int, groups: int) -> int:
+    """Return the tiles of a chunk of a level's long rows, which so many sub-rounds have."""
+    return min(1 << (arcs * GROUPS // (ARCS_OF_A_TILE * groups)).bit_length(), TILES)
 
 
 class GpuLevel:
@@ -127,6 +135,8 @@ class GpuSteps:
         places = {"n": len(arrays["offsets"]) - 1 if "offsets" in arrays else len(arrays["labels"]), "tally": tally}
         results = {"next_tally": address, "used": address + 8 * USED, "results": address + 8 * RESULTS}
         results |= {"gate": address + 8 * GATE, "draws": self.draws}
+        if "targets" in arrays:
+            results["tiles"] = tiles_of(len(arrays["targets"]), GROUPS)
         members = {
             place: value
             for values in (places, self.tables, results, arrays, numbers)
