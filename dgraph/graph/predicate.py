@@ -74,8 +74,10 @@ def _plain(value: Any) -> Any:
 
 
 def _as_utc(value: Any) -> Any:
-    zoned = isinstance(value, datetime) and value.tzinfo is not None
-    return value.astimezone(UTC).replace(tzinfo=None) if zoned else value
+    if not isinstance(value, datetime):
+        return value
+    utc = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
+    return utc.to_datetime64() if hasattr(utc, "to_datetime64") else np.datetime64(utc)  # pandas has nanoseconds
 
 
 def _check_kinds(*values: Any) -> None:
