@@ -47,9 +47,9 @@ class Outcome:
         """
         local, record, names = ctx.local, ctx.record, ctx.names
         record.gpu_memory = ctx.backend.memory()
-        vertex = {"vertex": local.original[: local.masters]}
-        columns = Columns({**vertex, **answer.columns}, local.ascending_order, ctx.backend.put)
-        settings, summary = requested.settings(), answer.summary
+        vertex, settings, summary = local.original[: local.masters], requested.settings(), answer.summary
+        vertex.flags.writeable = False  # the graph's own
+        columns = Columns({"vertex": vertex, **answer.columns}, local.ascending_order, ctx.backend.put)
         if names is not None and work.needs_source:
             numbers = {name: work.settings()[name] for name in ("source", "target") if name in work.settings()}
             ends = {name: names.of(np.array([end]), ctx.comm)[0] for name, end in numbers.items() if end is not None}

@@ -23,7 +23,10 @@ CHUNK = 1 << 16
 
 
 class VertexColumns(Mapping[str, np.ndarray]):
-    """This rank's columns by name, each of shape (rows,) in the order of gids. Text is str (dtype object) or None."""
+    """This rank's columns by name, read-only, each of shape (rows,) in the order of gids.
+
+    Text is str (dtype object) or None.
+    """
 
     def __init__(self, stored: Mapping[str, np.ndarray]):
         self.stored = dict(stored)
@@ -31,11 +34,13 @@ class VertexColumns(Mapping[str, np.ndarray]):
 
     def __getitem__(self, name: str) -> np.ndarray:
         values = self.stored[name]
-        if values.dtype.kind != "S":
-            return values
-        if name not in self._decoded:
-            self._decoded[name] = decode_names(values)
-        return self._decoded[name]
+        if values.dtype.kind == "S":
+            if name not in self._decoded:
+                self._decoded[name] = decode_names(values)
+            values = self._decoded[name]
+        shown = values.view()
+        shown.flags.writeable = False
+        return shown
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.stored)

@@ -7,6 +7,7 @@ together, so that the predicate itself does not communicate.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, date, datetime
 from typing import Any
 
 import numpy as np
@@ -22,23 +23,83 @@ Predicate = Callable[[Any], np.ndarray]
 
 
 CALLED = {"edges": " (that of weights is called weight)"}
+KINDS = {**dict.fromkeys("biuf", "numbers"), "U": "text", "M": "times"}
+"""Kinds of values that NumPy calls unequal to those of the others, by the kind of their dtype."""
 
 
-class Times(np.ndarray):
-    """Times that are compared with text, such as "2024-03-01T12:00", "2024-03-01" or "2024-03".
+class Column(np.ndarray):
+    """Values of one column, of dtype object for text, which are compared with values of their kind alone."""
 
-    Text that writes a day or a month stands for all of it: both sides are cut to its precision.
+    __array_priority__ = 1000  # above that of pandas' scalars, whose comparison calls times with a zone unequal
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
+        if ufunc in (np.equal, np.not_equal):
+            _check_kinds(*inputs)
+        if "out" in keywords:
+            keywords["out"] = tuple(map(_plain, keywords["out"]))
+        return getattr(ufunc, method)(*map(_plain, inputs), **keywords)
+
+    def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
+        if function is np.isin and isinstance(arguments[0], Column) and len(arguments) == 2 and not keywords:
+            return arguments[0].isin(arguments[1])
+        return super().__array_function__(function, types, arguments, keywords)
+
+    def isin(self, values: Any) -> np.ndarray:
+        """Return True for the rows whose value is one of ``values``, as pandas does."""
+        values = np.asarray(values if isinstance(values, np.ndarray) else list(values))
+        _check_kinds(self, values)
+        return np.isin(_plain(self), values)
+
+
+class Times(Column):
+    """Times that are compared with text, such as "2024-03-01T12:00", "2024-03-01" or "2024-03", or with dates.
+
+    Text that writes a day or a month stands for all of it, and so does a date: both sides are cut to its precision. A
+    time with a zone is compared as UTC.
     """
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
-        precision = next((np.datetime64(value).dtype for value in inputs if isinstance(value, str)), None)
-        return getattr(ufunc, method)(*(np.asarray(value, precision) for value in inputs), **keywords)
+        spans = (value for value in inputs if isinstance(value, str) or type(value) is date)
+        precision = next((np.datetime64(span).dtype for span in spans), None)
+        values = (np.asarray(_as_utc(value), precision) for value in inputs)
+        return super().__array_ufunc__(ufunc, method, *values, **keywords)
+
+    def isin(self, values: Any) -> np.ndarray:
+        """Return True for the rows whose time is one of ``values``, or within one that stands for a day or a month."""
+        return np.logical_or.reduce([self == value for value in values], axis=0, initial=False)
+
+
+def _plain(value: Any) -> Any:
+    return np.asarray(value) if isinstance(value, Column) else value
+
+
+def _as_utc(value: Any) -> Any:
+    if not isinstance(value, datetime):
+        return value
+    utc = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
+    return utc.to_datetime64() if hasattr(utc, "to_datetime64") else np.datetime64(utc)  # pandas has nanoseconds
+
+
+def _check_kinds(*values: Any) -> None:
+    """Refuse to compare values of which none can be equal.
+
+    Raises:
+        UsageError: values of two kinds, such as numbers and text.
+    """
+    types = [(np.asarray(value).dtype.kind, isinstance(value, Column)) for value in values]
+    compared = {"text" if kind == "O" and column else KINDS.get(kind, "") for kind, column in types}
+    kinds = sorted(compared - {""})
+    if len(kinds) > 1:
+        raise UsageError(
+            f"the predicate keep compares {kinds[0]} with {' and '.join(kinds[1:])}, which are never equal; compare a "
+            "column with a value of its kind, such as e.weight == 5 or e.name == '5'"
+        )
 
 
 class PredicateRows:
     """Columns of some vertices or edges: ``rows["name"]`` or ``rows.name`` is an array, shape (rows,).
 
-    Columns of times are :class:`Times`.
+    Arrays are :class:`Column`, of times :class:`Times`, and read-only.
     """
 
     def __init__(self, column: Callable[[str], np.ndarray], size: int):
@@ -51,7 +112,9 @@ class PredicateRows:
     def __getitem__(self, name: str) -> np.ndarray:
         values = self._column(name)
         self._kinds[name] = values.dtype.kind
-        return values.view(Times) if values.dtype.kind == "M" else values
+        rows = values.view(Times if values.dtype.kind == "M" else Column)
+        rows.flags.writeable = False  # they are the graph's own
+        return rows
 
     def __getattr__(self, name: str) -> np.ndarray:
         if name.startswith("_"):

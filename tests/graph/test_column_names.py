@@ -91,6 +91,14 @@ def test_a_table_without_the_default_labels_is_read_by_its_names():
         Graph.from_pandas(frame.rename(columns={"from": "source"}), comm=SerialComm())
 
 
+@pytest.mark.parametrize("labels", [[0, 1, 2], ["column_1", "column_2", "column_3"]])
+def test_the_third_of_columns_without_names_is_the_weight(labels):
+    table = pandas.DataFrame([[0, 1, 5], [1, 2, 6]], columns=labels)
+    for graph in (dgraph.Graph.from_pandas(table), dgraph.Graph.from_table(table)):
+        assert str(graph.weight_type) == "int64"
+    assert dgraph.Graph.from_pandas(table, weight=None).weight_type is None
+
+
 @pytest.mark.mpi_skip
 def test_an_algorithm_on_a_table_reads_what_from_pandas_reads():
     for name in ("weight", "timestamp"):

@@ -120,6 +120,20 @@ def test_files_that_list_both_arcs(ranks, tmp_path):
     assert any("each edge counts once" in note for note in graph.facts.notes)
 
 
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_both_arcs_that_are_kept_as_parallel_edges_are_named(ranks):
+    for edges, doubled in (([(0, 1), (1, 0)], True), ([(0, 1), (0, 1), (1, 2)], False), ([(1, 1)], False)):
+
+        def warnings(comm, edges=edges):
+            mine = np.array(edges).reshape(-1, 2)[comm.rank :: comm.size]
+            graph = dgraph.Graph.from_edges(mine, n=3, directed=False, keep_parallel=True, comm=comm)
+            return graph.m, graph.facts.warnings
+
+        for m, remarks in on_ranks(ranks, warnings):
+            assert m == len(edges) - (edges == [(1, 1)])
+            assert any("every edge is there twice" in remark for remark in remarks) == doubled
+
+
 def test_rows_of_a_binary_file_merge(tmp_path):
     matrix = scipy.sparse.csr_array((np.array([4, 1, 5]), np.array([1, 1, 0]), np.array([0, 2, 3])), (2, 2))
     scipy.sparse.save_npz(tmp_path / "a.npz", matrix)

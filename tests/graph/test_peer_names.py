@@ -99,11 +99,35 @@ def test_sizes_members_and_neighbours(directed):
             assert graph.neighbors(called(v)).tolist() == sorted(map(called, G.neighbors(v)))
             assert called(v) in graph
         assert called(99) not in graph
+        assert ("7" if called is int else 7) not in graph
+        assert None not in graph
+        assert (0, 1) not in graph
 
 
 def test_pairs_have_two_columns():
     with pytest.raises(UsageError, match=r"src without dst has shape \(1, 3\)"):
         dgraph.Graph.from_edges([(0, 1, 5)])
+    with pytest.raises(UsageError, match="weights are an argument of their own"):
+        dgraph.Graph.from_edges(nx.path_graph(4).edges(data=True))
+    with pytest.raises(UsageError, match=r"from_edges\(\*edges\)"):
+        dgraph.Graph.from_edges(np.array([[0, 1, 2], [1, 2, 3]]))
+
+
+def test_pairs_of_any_iterable():
+    pairs = [(0, 1), (1, 2)]
+    for edges in (set(pairs), iter(pairs), zip([0, 1], [1, 2], strict=True), dict(pairs).items()):
+        assert dgraph.Graph.from_edges(edges).to_pandas().to_numpy().tolist() == [[0, 1], [1, 2]]
+
+
+def test_the_weights_of_a_graph_are_called_weight():
+    G = nx.DiGraph()
+    G.add_weighted_edges_from([(0, 1, 5), (1, 2, 1), (0, 2, 9), (2, 3, 1), (1, 3, 1)])
+    graph = dgraph.Graph.from_networkx(G)
+    assert dgraph.sssp(graph, 0, weight="weight").columns["distance"].tolist() == [0, 5, 6, 6]
+    between = nx.betweenness_centrality(G, weight="weight")
+    assert dgraph.bc(graph, weight="weight").columns["bc"].tolist() == pytest.approx([between[v] for v in range(4)])
+    with pytest.raises(UsageError, match="weight = 'weight'"):
+        dgraph.sssp(dgraph.Graph.from_edges([0], [1]), 0, weight="weight")
 
 
 def test_a_graph_and_a_result_as_collections(graph):

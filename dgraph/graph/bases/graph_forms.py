@@ -87,13 +87,16 @@ class GraphForms(GraphIdentity):
     def with_weight(self, name: str) -> Any:
         """Return the graph with an attribute of its edges as weights; it is made once, and kept with this one.
 
-        Parallel arcs that become one later, as by :meth:`undirected`, merge by the attribute's rule.
+        Parallel arcs that become one later, as by :meth:`undirected`, merge by the attribute's rule. "weight" also
+        names the weights that the graph has, unless an attribute has this name.
 
         Raises:
             UsageError: the edges have no such attribute, or it is not a number.
             DataError: an edge lacks a value.
         """
         name = arguments.text("name", name)
+        if name == "weight" and self.weight_type is not None and name not in self.edge_attributes:  # type: ignore[attr-defined]
+            return self
         if name not in self._weighted:
             self._weighted[name] = self._of_rows(weighted_rows(self.block, name, self.comm))
         other = self._weighted[name].on(self.policy, self.device)

@@ -10,8 +10,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from dgraph._support.arguments import is_integer, root_rank
 from dgraph._support.arguments import path as path_of
-from dgraph._support.arguments import root_rank
 from dgraph.comm import collective
 from dgraph.errors import UsageError
 from dgraph.graph.bases.graph_identity import GraphIdentity
@@ -82,7 +82,7 @@ class GraphValues(GraphIdentity):
 
     @property
     def columns(self) -> VertexColumns:
-        """Columns of :meth:`with_columns`: name → this rank's array, in the order of :meth:`vertices`.
+        """Columns of :meth:`with_columns`: name → this rank's array, read-only, in the order of :meth:`vertices`.
 
         Text is str (dtype object), None where there is no value.
         """
@@ -121,6 +121,9 @@ class GraphValues(GraphIdentity):
         return gids_if_there("vertices", array, self.block, self.comm) >= 0
 
     def __contains__(self, vertex: int | str) -> bool:
+        word = isinstance(vertex, str)
+        if not (word or is_integer(vertex)) or word != (self.block.ids.names is not None):
+            return False
         return bool(self.has([vertex])[0])
 
     def __iter__(self) -> Iterator[int | str]:

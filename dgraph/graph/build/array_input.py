@@ -12,7 +12,10 @@ EXACT = 1 << 53
 """Largest integer up to which a double holds all."""
 STEP = 1 << 20
 """Values checked at a time."""
-ROUNDED = "some weights are integers beyond 63 bits: all are read as float64, which rounds those beyond 53 bits"
+ROUNDED = (
+    "some weights are integers beyond 63 bits, or beside fractions: all are read as float64, which rounds those beyond "
+    "53 bits"
+)
 
 DECIMALS = "the weights are decimals or fractions: read as float64, which holds 15 digits"
 

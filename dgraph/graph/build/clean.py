@@ -22,7 +22,7 @@ from dgraph.graph.build.bucketed_arcs import FEW, BucketedArcs
 from dgraph.graph.build.clean_kernels import MANY, by_row, clear, count_loops
 from dgraph.graph.build.id_compaction import numbered
 from dgraph.graph.build.memory_pages import give_back
-from dgraph.graph.build.parallel_edges import HALVED, merge, prepare
+from dgraph.graph.build.parallel_edges import HALVED, TWICE, are_mirrored, merge, prepare
 from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.edge_attributes import Attributes, EdgeAttribute, listed_values, order_by_weight, run_starts, selected
 from dgraph.graph.ids import ConsecutiveIds, VertexIds
@@ -90,6 +90,8 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
             facts.notes.append(HALVED)
         src, dst, weights, doubled = edges.src, edges.dst, edges.carried, doubled or edges.halved
         attributes = attributes if edges.counted is None else selected(attributes, edges.counted)
+    elif keep_parallel and doubled and comm.total(int((src != dst).any())) and are_mirrored(src, dst, weights, comm):
+        facts.warnings.append(TWICE)
     columns = _Columns(weights, attributes, keep_parallel) if attributes else None
     carried = weights if columns is None else comm.before(src.size) + np.arange(src.size)
     spent = disposable and edges is None and columns is None

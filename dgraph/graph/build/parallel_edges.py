@@ -21,6 +21,10 @@ from dgraph.graph.edge_attributes import listed_values, run_starts, sums
 from dgraph.graph.rows import merge_parallel
 
 HALVED = "every arc has its reverse, so both arcs of each edge are listed: each edge counts once"
+TWICE = (
+    "every arc has its reverse of the same weight, and both are kept as parallel edges: if the input lists both arcs "
+    "of each edge, every edge is there twice; list each once, or do not keep parallel edges"
+)
 
 
 @dataclass
@@ -72,14 +76,13 @@ def prepare(
     """
     halved = both = mirrored
     if mirrored or rule in ("sum", "count"):
-        sums = np.array(pair_sums(src, dst, weight_bits(weights)), np.uint64)
-        there, back = comm.allgather(sums).sum(axis=0, dtype=np.uint64)
-        if mirrored and there != back:
+        reversed_too = are_mirrored(src, dst, weights, comm)
+        if mirrored and not reversed_too:
             raise DataError(
                 "some arc lacks its reverse of the same weight, so the graph is not undirected; read it as directed "
                 "(directed=True, --directed), or add the reverses"
             )
-        both = bool(there == back) and comm.total(int(np.count_nonzero(src != dst))) > 0
+        both = reversed_too and comm.total(int(np.count_nonzero(src != dst))) > 0
         halved = both and halves and (mirrored or doubled)
     counted = src <= dst if halved else None
     if counted is not None:
@@ -92,6 +95,13 @@ def prepare(
     elif rule == "count":
         carried = None
     return ListedEdges(src, dst, carried, weights, halved, both, counted)
+
+
+def are_mirrored(src: np.ndarray, dst: np.ndarray, weights: np.ndarray | None, comm: Comm) -> bool:
+    """Return True if every listed arc has its reverse of the same weight, equally often; collective."""
+    sums = np.array(pair_sums(src, dst, weight_bits(weights)), np.uint64)
+    there, back = comm.allgather(sums).sum(axis=0, dtype=np.uint64)
+    return bool(there == back)
 
 
 def merge(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -26,19 +27,27 @@ def ends_of(edges: Any, what: str) -> np.ndarray:
     """Return sources and targets of pairs of vertices, shape (2, k).
 
     Args:
-        edges: array or list of shape (k, 2).
+        edges: array of shape (k, 2), or pairs in a list, a set or an iterator.
         what: name of the argument, for messages.
 
     Raises:
         UsageError: another shape.
     """
     pairs = host_array(edges, what)
+    if not pairs.ndim and isinstance(edges, Iterable):
+        edges = list(edges)
+        pairs = host_array(edges, what)
     if pairs.ndim == 2 and pairs.dtype.kind == "U" and isinstance(edges, (list, tuple)):
         pairs = np.array([list(pair) for pair in edges], object)  # NumPy makes text of the integers among names
     if not pairs.size:
         pairs = np.zeros((0, 2), np.int64)
     if pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise UsageError(f"{what} has shape {pairs.shape}; give pairs of source and target, shape (k, 2), or a table")
+        mend = "give pairs of source and target, shape (k, 2), or a table"
+        if isinstance(edges, np.ndarray) and len(pairs) == 2:
+            mend += "; rows of sources and targets are two arguments, from_edges(*edges)"
+        elif pairs.ndim == 2 and pairs.shape[1] == 3:
+            mend += "; weights are an argument of their own, weights=; from_networkx takes attributes of edges"
+        raise UsageError(f"{what} has shape {pairs.shape}; {mend}")
     return pairs.T
 
 

@@ -178,13 +178,16 @@ def _edge_places(labels: list, columns: SelectedColumns | None, what: str) -> li
         return edge_columns(names, what)
     named = columns._asdict()
     if (*map(str, columns[:2]),) == ENDS and not {*ENDS} & {*names}:
-        named |= zip(ENDS, (labels[place] for place in edge_columns(names, what)[:2]), strict=True)
+        places = edge_columns(names, what)
+        if columns.weight is BY_NAME:
+            return places
+        named |= zip(ENDS, (labels[place] for place in places[:2]), strict=True)
     if columns.weight is None or columns.weight is BY_NAME:
         del named["weight"]
-    places = {name: labelled_column(name, wanted, labels) for name, wanted in named.items()}
-    for (one, place), (other, second) in combinations(places.items(), 2):
+    chosen = {name: labelled_column(name, wanted, labels) for name, wanted in named.items()}
+    for (one, place), (other, second) in combinations(chosen.items(), 2):
         if place == second:
             raise UsageError(f"{one} and {other} are both column {shown(labels[place])}; name a column for each")
-    ends = list(places.values())
+    ends = list(chosen.values())
     weight = weight_column(names, what, ends) if columns.weight is BY_NAME else None
     return ends if weight is None else [*ends, weight]

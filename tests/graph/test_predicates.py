@@ -1,0 +1,102 @@
+"""Columns that predicates read: they are compared with values of their kind, and show arrays of the graph unchanged."""
+
+from datetime import UTC, date, datetime, timedelta, timezone
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dgraph
+from dgraph.comm import world
+from dgraph.errors import UsageError
+
+pytestmark = pytest.mark.mpi
+
+TABLE = pd.DataFrame(
+    {
+        "source": [10, 10, 20, 30],
+        "target": [20, 30, 40, 10],
+        "weight": [5, 3, 2, 4],
+        "amount": [1.0, 2.0, 3.0, 4.0],
+        "kind": ["x", "5", None, "x"],
+        "paid": [True, False, True, False],
+        "time": np.array(["2024-01-01", "2024-01-01T23:00", "2024-02-01", "2024-03-01"], "M8[s]"),
+    }
+)
+
+
+@pytest.fixture
+def graph():
+    kept = ["amount", "kind", "paid", "time"]
+    graph = dgraph.Graph.from_pandas(TABLE[world().rank :: world().size], keep=kept)
+    share = slice(world().rank, None, world().size)
+    return graph.with_columns(rank=(np.array([10, 20, 30, 40])[share], np.array([1.5, 0.5, 1, 2])[share]))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda e: e.weight == "5",
+        lambda e: e.amount != "5",
+        lambda e: e.paid == "True",
+        lambda e: e.source == "10",
+        lambda e: e.kind == 5,
+        lambda e: e.kind != e.weight,
+        lambda e: e.time == 20240101,
+        lambda e: np.isin(e.weight, ["5", "3"]),
+        lambda e: e.kind.isin([5]),
+    ],
+)
+def test_values_of_two_kinds_are_not_compared(graph, wrong):
+    with pytest.raises(UsageError, match="which are never equal"):
+        graph.filter_edges(wrong)
+
+
+def test_vertices_are_not_compared_with_another_kind(graph):
+    with pytest.raises(UsageError, match="compares numbers with text"):
+        graph.filter_vertices(lambda v: v.vertex == "10")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "rows"),
+    [
+        (lambda e: e.kind == None, [2]),  # noqa: E711
+        (lambda e: e.kind.isin({"x", "y"}), [0, 3]),
+        (lambda e: np.isin(e.weight, [5, 2]), [0, 2]),
+        (lambda e: e.paid == 1, [0, 2]),
+        (lambda e: e.time == date(2024, 1, 1), [0, 1]),
+        (lambda e: e.time <= date(2024, 1, 1), [0, 1]),
+        (lambda e: e.time == datetime(2024, 1, 1), [0]),
+        (lambda e: e.time == datetime(2024, 1, 1, tzinfo=UTC), [0]),
+        (lambda e: e.time == datetime(2024, 1, 1, 2, tzinfo=timezone(timedelta(hours=2))), [0]),
+        (lambda e: e.time == pd.Timestamp("2024-01-01", tz="UTC"), [0]),
+        (lambda e: e.time.isin(["2024-01", "2024-03-01"]), [0, 1, 3]),
+        (lambda e: e.time - np.datetime64("2024-01-01") > np.timedelta64(40, "D"), [3]),
+        (lambda e: e.amount.cumsum() > 0, [0, 1, 2, 3]),
+    ],
+)
+def test_values_that_a_column_is_compared_with(graph, chosen, rows):
+    table = graph.filter_edges(chosen).to_pandas()
+    if table is not None:
+        assert sorted(table["amount"]) == [1.0 + row for row in rows]
+
+
+def test_no_array_that_is_shown_changes_the_graph(graph):
+    def keep(rows):
+        for name in ("weight", "amount", "paid", "time", "source", "kind"):
+            values = rows[name]
+            values[:1] = values[:1]
+        return np.ones(len(rows), bool)
+
+    with pytest.raises(UsageError, match="read-only"):
+        graph.filter_edges(keep)
+
+    def subtract(vertices):
+        low = vertices.rank
+        low -= 1
+        return low > 0
+
+    with pytest.raises(UsageError, match="read-only"):
+        graph.filter_vertices(subtract)
+    for values in (graph.columns["rank"], dgraph.degrees(graph).columns["vertex"]):
+        assert not values.flags.writeable
