@@ -42,7 +42,7 @@ _FILES_OF_RANK_TESTS = pytest.StashKey[set[Path]]()
 TURNS = {1: (0, 1, 2), 2: (3, 4), 3: (5,), 4: (6, 7)}
 """Ranks → eighths of each test's parameters that run on them; together all run."""
 
-SHARES = {48: 12, 8: 6, 3: 3}
+SHARES = {48: 12, 8: 6, 4: 3}
 """Parameters of a test above which one of so many exhaustive ones runs; ``DGRAPH_TEST_EVERYTHING``: all run."""
 
 FEW_RANKS = (1, 2)

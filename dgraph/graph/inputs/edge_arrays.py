@@ -34,7 +34,7 @@ def ends_of(edges: Any, what: str) -> np.ndarray:
         UsageError: another shape.
     """
     pairs = host_array(edges, what)
-    if not pairs.ndim and isinstance(edges, Iterable):
+    if isinstance(edges, Iterable) and not hasattr(edges, "ndim") and not pairs.ndim:
         edges = list(edges)
         pairs = host_array(edges, what)
     if pairs.ndim == 2 and pairs.dtype.kind == "U" and isinstance(edges, (list, tuple)):
@@ -43,7 +43,7 @@ def ends_of(edges: Any, what: str) -> np.ndarray:
         pairs = np.zeros((0, 2), np.int64)
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         mend = "give pairs of source and target, shape (k, 2), or a table"
-        if isinstance(edges, np.ndarray) and len(pairs) == 2:
+        if isinstance(edges, np.ndarray) and pairs.shape[:1] == (2,):
             mend += "; rows of sources and targets are two arguments, from_edges(*edges)"
         elif pairs.ndim == 2 and pairs.shape[1] == 3:
             mend += "; weights are an argument of their own, weights=; from_networkx takes attributes of edges"
