@@ -75,7 +75,7 @@ def text(narrow: bool, slots: int) -> str:
 
 
 def tiles_of(arcs: int, groups: int) -> int:
-    """Return the tiles of a chunk of a level's long rows, which so many sub-rounds have."""
+    """Return the tiles of a chunk of a level's long rows, in a round of ``groups`` sub-rounds."""
     return min(1 << (arcs * GROUPS // (ARCS_OF_A_TILE * groups)).bit_length(), TILES)
 
 
