@@ -52,7 +52,7 @@ def measure(
         missing: measure only rows that have no figures yet.
 
     Raises:
-        UsageError: no figure of the papers has such a name.
+        UsageError: no figure of the papers has this name.
     """
     listed = [figure.name for paper in papers for figure in FIGURES[paper]]
     if unknown := [name for name in names if name not in listed]:
@@ -141,7 +141,7 @@ def _place(where: dict) -> tuple[str, str, str]:
 
 
 def identity(row: Row) -> tuple:
-    """Return what tells a row from others; graphs of a scale that is no longer drawn count as the same row."""
+    """Return what distinguishes a row from others; graphs of a scale that is no longer drawn count as the same row."""
     return tuple(row.get(name) for name in KEY if name != "spec")
 
 

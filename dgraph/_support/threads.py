@@ -35,7 +35,7 @@ os.register_at_fork(after_in_child=_pools.clear)  # a child has none of the thre
 
 @contextmanager
 def pool(threads: int) -> Iterator[Any]:
-    """Yield an executor of so many threads that is kept for later calls: to start threads takes milliseconds.
+    """Yield an executor of ``threads`` threads that is kept for later calls: to start threads takes milliseconds.
 
     In a thread of such an executor, which may not wait for its like, it is a fresh one.
     """
@@ -50,7 +50,7 @@ def pool(threads: int) -> Iterator[Any]:
 
 
 def settle(futures: Iterable[Any]) -> None:
-    """Cancel what has not begun, and wait for the rest, whatever it raises."""
+    """Cancel what has not started, and wait for the rest, whatever it raises."""
     for future in futures:
         future.cancel() or future.exception()
 

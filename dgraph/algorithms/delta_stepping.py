@@ -70,7 +70,7 @@ class ToTarget:
     Attributes:
         target: original id.
         lowered: 1 in a round that lowered the distance of the target.
-        bucket_there: its bucket in such a round.
+        bucket_there: its bucket in that round.
         goal: its bucket; :data:`FARTHEST_BUCKET` before it is reached.
         opened: highest bucket opened by the end of the last round.
     """

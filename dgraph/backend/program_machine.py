@@ -165,7 +165,7 @@ class ProgramMachine(SharedMachine):
                 self._reset_mirrors(name, field.identity)
 
     def _fill(self, name: str, values: Any) -> None:
-        """Write the masters' values of a field; take a host array that fits as it is if the program only reads it."""
+        """Write the masters' values of a field; take a host array that fits without a copy if it is only read."""
         masters, own = self.local.masters, self.state[name]
         program, changed = self.traced.program, (*self.traced.proposes, *(self.traced.apply or ()))
         written = self.local.mirrors or program.kernel or name in changed

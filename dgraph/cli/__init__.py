@@ -35,7 +35,7 @@ def console() -> int:
     gc.set_threshold(500_000)
     # Numba imports scipy.linalg, if installed, for matrix products, which dgraph has none of: 0.2 s a rank.
     sys.modules.setdefault("scipy.linalg.cython_blas", None)  # type: ignore[arg-type]
-    # Numba colours each message of a type that does not fit, also those that nobody sees: a twelfth of a compilation.
+    # Numba colours each message of a type that does not fit, also those that are not shown: a twelfth of a compilation.
     os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
     search_working_folder()
     code = main()

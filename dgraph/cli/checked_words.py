@@ -40,7 +40,7 @@ def refuse(words: Sequence[str]) -> None:
 def main(words: Sequence[str]) -> int:
     """Print the error of a command line on stdout, and return its exit code; 0 if it has none.
 
-    A class that is not on this machine is told on stderr, with code 1.
+    A class that is not on this machine is an error on stderr, with code 1.
     """
     try:
         refuse(words)

@@ -159,7 +159,7 @@ def test_rounds_over_few_that_live_stay_in_the_kernel(host_rounds, begun, monkey
         (results,) = run(4, graph, [Peel()], policy="hash", options=GpuPlan(host_rounds=host_rounds))
         np.testing.assert_array_equal(field(results, "core", graph.n), cores(whole))
         assert len({state.rounds for _, state, _ in results}) == 1
-        assert begun == wanted, "hosts know what lives once the kernel has told them"
+        assert begun == wanted, "hosts know what lives once the kernel has sent it"
 
 
 @needs_compiler
@@ -198,7 +198,7 @@ def test_rounds_over_many_that_live_do_not(host_rounds, begun, monkeypatch):
 @pytest.mark.mpi_skip
 @pytest.mark.compiled
 def test_rounds_of_the_edge_kernel_take_all_threads(monkeypatch):
-    """Vertices fall inside a round, so the frontier before it does not tell how much it does."""
+    """Vertices fall inside a round, so the frontier before it does not show how much it does."""
     teams = []
 
     def noted(start):

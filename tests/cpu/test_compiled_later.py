@@ -55,7 +55,7 @@ def later(monkeypatch, tmp_path):
 
 
 def calls(later, name, seconds, spent):
-    """Let an algorithm of that name have run for so many seconds."""
+    """Let an algorithm of that name have run for these seconds."""
     work = SimpleNamespace(name=name, parameters={}, settings=dict)
     later.begin(Call([True, None], time.thread_time() - seconds, spent), work, "auto")
 

@@ -38,7 +38,7 @@ class Facts(Program):
 
 
 class FactsBack(Facts):
-    """The same against the edges."""
+    """Facts of the reversed edges."""
 
     reverse = True
 

@@ -30,7 +30,7 @@ def test_a_function_gets_phases_and_rounds():
 
 
 def test_rounds_of_one_rank_are_reported_while_they_run(monkeypatch):
-    """Check that a function hears of the first rounds before the last ones begin, and of few of many."""
+    """Check that a function is called for the first rounds before the last ones begin, and of few of many."""
     graph, reports, ended, boundary = dgraph.Graph.load("path:3000", comm=SerialComm()), [], [0], RoundDriver._boundary
 
     def keep(event):

@@ -272,7 +272,7 @@ def test_views_of_strings_are_names(names):
 
 @pytest.mark.parametrize("convert", [np.array, list, lambda names: np.char.encode(names), pyarrow.array], ids=str)
 def test_names_with_a_zero_byte_inside_are_refused(convert):
-    """None of the libraries cuts such a name short, so that two names become one."""
+    """None of the libraries cuts a long name short, so that two names become one."""
     with pytest.raises(DataError, match=r"src\[1\] holds a zero byte \('a\\x00b'\)"):
         Graph.from_edges(convert(["a", "a\0b", "a\0c"]), convert(["b", "c", "d"]), comm=SerialComm())
 
@@ -284,7 +284,7 @@ def test_names_that_are_all_empty_are_refused():
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
 def test_types_of_a_table_are_judged_before_its_rows(suffix, tmp_path):
-    """Of a wrong type and a missing value the type is named, however the rows are read; a float is not a name."""
+    """An error names a wrong type before a missing value, however the rows are read; a float is not a name."""
     path, ends = tmp_path / f"a{suffix}", pyarrow.array([1, 2, 3])
     write = pyarrow.parquet.write_table if suffix == ".parquet" else pyarrow.feather.write_feather
     names = {"ids": "string"}

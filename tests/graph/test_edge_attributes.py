@@ -221,7 +221,7 @@ def test_dictionaries_of_text():
 
 
 def test_refusals_name_the_column():
-    """What cannot be kept, used as a weight or changed is refused by name, on all ranks alike."""
+    """Attributes that cannot be kept, used as a weight or changed are refused by name, on all ranks alike."""
     table = share(calls())
     for keep, words in (
         ("tim", "unknown column for keep 'tim'.*time"),

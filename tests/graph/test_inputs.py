@@ -273,7 +273,7 @@ def coded(table, words):
 
 
 def test_words_whose_hashes_agree_in_slots_stay_apart(monkeypatch):
-    """Of 2^18 words some pairs have a hash that leads to one slot of eight, and equal bits in the slot."""
+    """Some pairs of 2^18 words have a hash that leads to one slot of eight, and equal bits in the slot."""
     monkeypatch.setattr(word_table, "compiles", lambda size: True)
     words, pairs = {}, []
     for number in range(1 << 18):

@@ -1,7 +1,7 @@
 """No rank holds the whole graph, all ids or the whole output: a rank needs about two of P shares.
 
 The limit is the memory after a small run of the same kind (libraries, compiled rounds, message buffers) plus 2.1 times
-the rank's share of the edge list, 16 bytes an edge. The kernel enforces it (RLIMIT_AS). The C library is told to give
+the rank's share of the edge list, 16 bytes an edge. The kernel enforces it (RLIMIT_AS). The C library is set to give
 freed arrays back, and to keep one heap for all threads: otherwise the limit measures its habits too.
 """
 

@@ -144,12 +144,12 @@ def test_a_header_before_words(name, content, header, ranks, packing, tmp_path, 
     names_of_file, graph = names()
     people = ["anna", "ben", "carl"]
     assert (graph.m, names_of_file == people) == (2 + (not header), header)
-    told = [note for note in [*graph.facts.notes, *graph.facts.warnings] if note.startswith("line ")]
+    notes = [note for note in [*graph.facts.notes, *graph.facts.warnings] if note.startswith("line ")]
     line = 2 if content[0] == "#" else 1
     expected = "header" if header and "3" not in content.split("\n")[0] else "counts" if header else "taken as an edge"
-    assert len(told) == 1
-    assert f"line {line}" in told[0]
-    assert expected in told[0]
+    assert len(notes) == 1
+    assert f"line {line}" in notes[0]
+    assert expected in notes[0]
     assert names(header=True)[0] == people
     if '"' not in content and "years" not in content and "cost" not in content and "1\n" not in content:
         assert len(names(header=False)[0]) == 5

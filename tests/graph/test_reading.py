@@ -1,4 +1,4 @@
-"""Long reads tell a watcher the bytes read: they ascend to the size of the rank's share, in every kind of reader."""
+"""Long reads report the bytes read to a watcher: they ascend to the rank's share, in every kind of reader."""
 
 import gzip
 

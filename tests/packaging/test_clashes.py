@@ -1,4 +1,4 @@
-"""Another package named ``partitioning`` or ``launch`` before this distribution's on the path is told with its file."""
+"""A package named ``partitioning`` or ``launch`` before ours on the path is reported with its file."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Skips of a whole run: recorded by every session, told with what they lacked, refused where nothing was lacking."""
+"""Skips of a whole run: recorded by every session, reported with what they lacked, refused where nothing was."""
 
 import json
 import sys
@@ -49,6 +49,6 @@ def test_a_session_records_its_skips_and_the_run_fails_for_a_wrong_one(tmp_path,
         "there is no GPU", "not today",
     }  # fmt: skip
     assert skips.main(str(folder)) == 1
-    told = capsys.readouterr().out.splitlines()
-    assert told[0] == "a GPU could not be had: 1 tests skipped for it"
-    assert told[-1] == "2 tests skipped, 1 of them for no reason in skips.toml"
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "a GPU could not be had: 1 tests skipped for it"
+    assert lines[-1] == "2 tests skipped, 1 of them for no reason in skips.toml"

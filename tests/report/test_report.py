@@ -238,7 +238,7 @@ def test_it_says_whether_weights_were_used():
         "neighbor_degree",
         "eigenvector",
         "katz",
-    }  # fmt: skip - bc, closeness, cdlp, clustering if told to
+    }  # fmt: skip - bc, closeness, cdlp, clustering on request
     assert used == {name for name, algorithm in ALGORITHMS.items() if algorithm.weighted}
     graphs = {rule: Graph.load("path:9", comm=world(), weights=rule) for rule in ("1..9", "unit")}
     works = {name: (name, name in used) for name in ALGORITHMS}

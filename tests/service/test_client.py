@@ -75,7 +75,7 @@ def same_columns(columns, wanted):
 
 
 def same(answer, wanted, tmp_path):
-    """Check that two results cannot be told apart by what they offer."""
+    """Check that two results do not differ in what they offer."""
     column = list(wanted.columns)[1]
     assert repr(answer).splitlines()[1:] == repr(wanted).splitlines()[1:]
     same_columns(answer.top(4), wanted.top(4))

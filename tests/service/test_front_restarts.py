@@ -1,4 +1,4 @@
-"""What jobs and graphs outlive: dying ranks, restarts and the end of the service."""
+"""Jobs and graphs outlive dying ranks, restarts and the end of the service."""
 
 import asyncio
 

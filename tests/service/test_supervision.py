@@ -127,7 +127,7 @@ def test_all_ranks_end_when_the_front_is_killed(tmp_path, ranks):
 
 
 def under_mpi(folder, word):
-    """Return the command of two ranks, of which rank 0 starts a front that ``word`` tells what to do."""
+    """Return the command of two ranks, of which rank 0 starts a front that ``word`` commands."""
     script, ranks = folder / "front.py", folder / "ranks.py"
     script.write_text(textwrap.dedent(FRONT))
     ranks.write_text(

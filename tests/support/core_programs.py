@@ -30,7 +30,7 @@ class Cores(Program):
 
 
 class Counted(Cores):
-    """The same, with sums over the vertices of a round and an end of its own."""
+    """The program above, with sums over the vertices of a round and an end of its own."""
 
     dropped = Global("int64", reduce=ADD, keep=True)
     highest = Global("int64", reduce=MAX)

@@ -137,7 +137,7 @@ def edges(n=300, m=2500, seed=5):
 
 
 def propagated(n, src, dst, ids, rounds=10, weights=None):
-    """Return the labels after so many rounds; the smallest of labels with equal counts, or sums of weights, wins."""
+    """Return the labels after ``rounds`` rounds; the smallest of labels with equal counts, or sums of weights, wins."""
     neighbours = [[] for _ in range(n)]
     weights = np.ones(len(src), np.int64) if weights is None else weights
     for u, v, weight in zip(src.tolist(), dst.tolist(), weights.tolist(), strict=True):
@@ -166,7 +166,7 @@ def greedy(n, src, dst, ids, state=1):
 
 
 def two_colored(n, src, dst, ids, colors):
-    """Return colours with the sides of bipartite components instead, while the highest of 4 to 8 is in such a one."""
+    """Return colours with the sides of bipartite components instead, while the highest of 4 to 8 is in one."""
     graph, colors = nx.empty_graph(n), colors.copy()
     graph.add_edges_from((u, v) for u, v in zip(src.tolist(), dst.tolist(), strict=True) if u != v)
     while 3 <= colors.max(initial=-1) < 8:

@@ -45,7 +45,7 @@ def integer(name: str, value: Any, least: int | None = None, of: str = "", more:
 
 
 def real(name: str, value: Any, least: float | None = None, of: str = "", more: str = "") -> int | float:
-    """Return an integer of 64 bits as it is, another number as a float; infinity is one, NaN is not.
+    """Return an integer of 64 bits unchanged, another number as a float; infinity is one, NaN is not.
 
     Arguments are those of :func:`integer`.
     """

@@ -62,7 +62,7 @@ class GraphLevel:
         return team.size if len(self.targets) + self.n > SMALL else 1
 
     def round_threads(self, rows: int, team: Team) -> int:
-        """Return the threads that pay in a round of so many rows."""
+        """Return the threads that pay in a round of this number of rows."""
         return team.size if rows * (len(self.targets) + self.n) > SMALL_ROUND * self.n else 1
 
     def tables(self, threads: int, labels: int) -> tuple[np.ndarray, np.ndarray]:

@@ -150,7 +150,7 @@ class NeighbourArcs(EdgeTriangles):
 
 def array_supports(offsets, targets, low_offsets, low_targets, support, places, taken) -> Iterator[None]:
     """Add the triangles of each edge, of some rows at a time."""
-    yield  # not later: sums that have begun cannot begin again
+    yield  # not later: started sums cannot start again
     for first in range(0, len(offsets) - 1, ROWS):
         v = np.arange(first, min(first + ROWS, len(offsets) - 1))
         row, i = edges_of(offsets, v)
@@ -191,7 +191,7 @@ def array_destroyed(
     low_loss, low_touched, low_count, places, taken,
 ) -> Iterator[None]:  # fmt: skip
     """Count the triangles that other edges lose, of some rows at a time."""
-    yield  # not later: sums that have begun cannot begin again
+    yield  # not later: started sums cannot start again
     for first in range(0, len(heads) - 1, ROWS):
         begins = heads[first : first + ROWS + 1]
         v = rows[begins[:-1]]

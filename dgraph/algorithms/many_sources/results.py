@@ -39,7 +39,7 @@ class ReachedVertices:
 
 
 class KeptSources:
-    """What a search by hops keeps of each source, by master.
+    """Columns that a search by hops keeps of each source, by master.
 
     Attributes:
         levels: distance from each source, int32 (masters, sources), -1 where there is no path; (masters, 0) unless

@@ -169,7 +169,7 @@ class RoundSeries:
     def times(self) -> tuple[np.ndarray, dict[str, int]] | None:
         """Return what other ranks need for :meth:`parts_of`, and rounds by schedule; None: send :meth:`parts` instead.
 
-        It takes a tenth of the time, which a call on several ranks spends even if nobody reads its report.
+        It takes a tenth of the time, which a call on several ranks spends even if its report is not read.
 
         Returns:
             Seconds of a round, start, and timers of each batch of rounds, float64 (batches, 2 + timers).

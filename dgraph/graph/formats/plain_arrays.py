@@ -24,13 +24,13 @@ _read = [0]
 
 
 def expect(size: int) -> None:
-    """Leave a file of so many bytes to the kernel from its start if NumPy may not read all of them."""
+    """Leave a file of ``size`` bytes to the kernel from its start if NumPy may not read all of them."""
     if not affordable(size):
         _read[0] = BYTES
 
 
 def affordable(size: int) -> bool:
-    """Return True if NumPy reads a text of so many bytes."""
+    """Return True if NumPy reads a text of ``size`` bytes."""
     return _read[0] + size <= BYTES and os.environ.get("DGRAPH_COMPILE") != "always"
 
 

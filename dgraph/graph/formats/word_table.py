@@ -141,7 +141,7 @@ class WordTable:
 
 
 def _longer(values: np.ndarray, least: int) -> np.ndarray:
-    """Return an array that begins with these values, for at least so many; pages that are not used take no memory."""
+    """Return an array that begins with these values, for at least ``least``; pages that are not used take no memory."""
     longer = large_array(2 * least, values.dtype)
     longer[: values.size] = values
     return longer

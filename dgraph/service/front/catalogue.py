@@ -25,7 +25,7 @@ VERSIONS = 2
 """Versions of a graph that stay open besides those that a queued job names: the newest and the one before."""
 
 SWEEP_S = 5.0
-"""Seconds between two looks for graphs that nobody uses."""
+"""Seconds between two searches for unused graphs."""
 
 DEATHS = 3
 """Deaths of the ranks during the load of one version after which it has failed, so that the service goes on."""
@@ -288,7 +288,7 @@ class Catalogue(Entries):
             raise self.history.refusal()
 
     async def end_idle(self) -> None:
-        """Delete graphs that nobody uses, for ever."""
+        """Delete unused graphs, for ever."""
         while True:
             await asyncio.sleep(SWEEP_S)
             for graph in list(self.graphs.values()):

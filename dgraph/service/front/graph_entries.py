@@ -104,7 +104,7 @@ class GraphEntry:
         return "failed" if version is None else version.state
 
     def is_idle(self) -> bool:
-        """Return True if it shall end now, because nobody used it; a load and a job that waits or runs are uses."""
+        """Return True if it shall end now, because it was not used; a load and a job that waits or runs are uses."""
         if self.jobs or any(version.state == "loading" for version in self.versions.values()):
             self.used = time.time()
         return self.idle_s is not None and not self.pinned and time.time() - self.used > self.idle_s

@@ -1,4 +1,4 @@
-"""What tests need to know of each algorithm: a module for each, of the algorithm's name.
+"""Facts of each algorithm that tests need: a module for each, of the algorithm's name.
 
 ``TINY``: parameters, and the columns of the answer on the six vertices of ``test_tiny.py``.
 ``STOPPED``: label → spec of a graph and parameters, for runs that are stopped and go on.

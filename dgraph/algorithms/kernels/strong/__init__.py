@@ -1,4 +1,4 @@
-"""Strongly connected components: kernels for one GPU, and a depth-first search of small graphs and what is left."""
+"""Strongly connected components: kernels for one GPU, and a depth-first search of small graphs and of remainders."""
 
 from dgraph.backend.kernel_register import Solver
 

@@ -169,7 +169,7 @@ def _offer(s: NumbaScope) -> list[str]:
 
 
 def _improves(s: NumbaScope) -> str:
-    """Return the result of ``improves``; also True where the field's monoid cannot tell."""
+    """Return the result of ``improves``; also True where the field's monoid cannot decide it."""
     t = s.traced
     if t.row_reducer:  # nothing is pushed
         return "False"

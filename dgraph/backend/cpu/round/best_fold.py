@@ -1,6 +1,6 @@
 # ruff: noqa: F821
 # mypy: ignore-errors
-"""Fold of the row reducer BEST on CPU threads: source that precedes ``row_folds.py`` in the file of such a program."""
+"""Fold of the row reducer BEST on CPU threads: source before ``row_folds.py`` in the file of its programs."""
 
 
 @njit(**INNER)

@@ -189,7 +189,7 @@ class CudaDevice:
         return free
 
     def spares(self, size: int) -> bool:
-        """Return True if so many bytes can be allocated without eviction; the driver is asked only if it has to be."""
+        """Return True if ``size`` bytes can be allocated without eviction; the driver is asked only if it has to be."""
         return (self.limit is None and self.pool.free_bytes() >= size) or self._free() >= size
 
     def _free(self) -> int:

@@ -30,7 +30,7 @@ KERNEL find_busiest(i64) {
     if (largest) atomicMax(env.figures, largest);
 }
 
-// figures[0] = 1 + the last row of at least ``least`` entries, or of such a degree where there are degrees.
+// figures[0] = 1 + the last row of at least ``least`` entries, or of that degree where there are degrees.
 KERNEL find_last(i64) {
     u64 behind = 0;
     for (u64 row = thread_rank(); row < (u64)env.rows; row += threads())

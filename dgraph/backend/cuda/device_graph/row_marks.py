@@ -55,7 +55,7 @@ def smallest_id(device: Any, degrees: Any, ids: Any, degree: int) -> int:
 
 
 def behind_last(device: Any, rows: int, least: int, offsets: Any = None, degrees: Any = None) -> int:
-    """Return 1 + the last of ``rows`` rows with at least ``least`` entries, or of such a degree; 0: there is none."""
+    """Return 1 + the last of ``rows`` rows with at least ``least`` entries, or of that degree; 0: there is none."""
     return _figure(device, "find_last", rows, offsets, degrees=degrees, least=least)
 
 

@@ -50,7 +50,7 @@ class HostMarks:
 
     @staticmethod
     def behind_last(device: Any, rows: int, least: int, offsets: Any = None, degrees: Any = None) -> int:
-        """Return 1 + the last of ``rows`` rows with at least ``least`` entries, or of such a degree; 0: none."""
+        """Return 1 + the last of ``rows`` rows with at least ``least`` entries, or of that degree; 0: none."""
         (places,) = np.nonzero((np.diff(offsets) if degrees is None else degrees)[:rows] >= least)
         return int(places[-1]) + 1 if places.size else 0
 
