@@ -22,7 +22,7 @@ FEW = 1 << 19
 
 MADE_ON_HOST = (
     "by_id", "_longest_in", "incoming", "rows_pulled", "masters_with_edges", "rows_of_many", "heads",
-    "incoming_heads", "incoming_some", "incoming_many", "long_rows", "chunks", "mirrors_at",
+    "incoming_heads", "incoming_some", "incoming_many", "long_rows", "chunks", "mirrors_at", "lids", "mirror_slots",
 )  # fmt: skip
 """Properties that the graph on the host has, and this one uploads."""
 
@@ -118,11 +118,13 @@ class SmallGraph(DeviceGraph):
         return self._host.split_vertices(mdt)
 
     def _put(self, part: Any) -> Any:
-        """Return an array, rows or a tuple of them on the device; numbers as they are."""
+        """Return an array, rows, a tuple or a dict of them on the device; numbers as they are."""
         if isinstance(part, np.ndarray):
             return self.device.put(part)
         if isinstance(part, tuple):
             return tuple(map(self._put, part))
+        if isinstance(part, dict):
+            return {key: self._put(value) for key, value in part.items()}
         if isinstance(part, DeviceCsr):
             if part is self._host.out and "out" in self.__dict__:
                 return self.out
