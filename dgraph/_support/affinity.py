@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
@@ -72,7 +73,7 @@ def binding_warning(masks: Sequence[int], mine: int) -> str:
     """
     if "OMPI_COMM_WORLD_SIZE" not in os.environ:
         return ""
-    every, here = _launcher_cores(), mine.bit_count()
+    every, here = _launcher_mask().bit_count(), mine.bit_count()
     fair = every // len(masks)
     if share(masks, mine) >= fair:
         return ""
@@ -82,14 +83,37 @@ def binding_warning(masks: Sequence[int], mine: int) -> str:
     )
 
 
-def _launcher_cores() -> int:
-    """Return the number of cores of the launcher process, which is not bound; 0 if none is found."""
+@contextmanager
+def unbound() -> Iterator[None]:
+    """Let this thread use all cores of Open MPI's launcher during the body, and the threads that the body starts.
+
+    Open MPI binds each of two ranks to one core unasked, and a first run would compile all its kernels there.
+    """
+    own = mask()
+    wider = _launcher_mask() | own if "OMPI_COMM_WORLD_SIZE" in os.environ else own
+    try:
+        _bind(wider, own)
+        yield
+    finally:
+        _bind(own, wider)
+
+
+def _bind(wanted: int, now: int) -> None:
+    """Bind this thread to the cores of a mask; it keeps those of now where the system refuses."""
+    if wanted != now:
+        with suppress(OSError):
+            os.sched_setaffinity(0, [core for core in range(wanted.bit_length()) if wanted >> core & 1])
+
+
+@cache
+def _launcher_mask() -> int:
+    """Return the cores of the launcher process, which is not bound, as a bit mask; 0 if none is found."""
     process = os.getppid()
     while process > 1:
         try:
             status = Path(f"/proc/{process}/stat").read_text()
             if status[status.index("(") + 1 : status.rindex(")")] in LAUNCHERS:
-                return _mask(process).bit_count()
+                return _mask(process)
             process = int(status[status.rindex(")") + 1 :].split()[1])
         except (OSError, ValueError, IndexError):
             return 0

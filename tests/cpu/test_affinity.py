@@ -51,7 +51,7 @@ def test_open_mpi_that_binds_is_told_with_the_cure(launcher, open_mpi, masks, to
     monkeypatch.delenv("OMPI_COMM_WORLD_SIZE", raising=False)
     if open_mpi:
         monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "2")
-    monkeypatch.setattr(affinity, "_launcher_cores", lambda: launcher)
+    monkeypatch.setattr(affinity, "_launcher_mask", lambda: (1 << launcher) - 1)
     monkeypatch.setattr(affinity, "mask", lambda: masks[0])
     backend = CpuBackend(None, len(masks), masks)
     assert told in backend.warning
@@ -59,16 +59,22 @@ def test_open_mpi_that_binds_is_told_with_the_cure(launcher, open_mpi, masks, to
     assert backend.threads == masks[0].bit_count()
 
 
-def test_the_launcher_is_found_above_a_shell(tmp_path, monkeypatch):
+@pytest.mark.parametrize("open_mpi", [True, False])
+def test_the_launcher_is_found_above_a_shell_and_lends_its_cores(open_mpi, tmp_path):
     """Check the cores of launcher and rank: ``mpirun``, here a link to a shell, may use all cores, its child one."""
     shell = tmp_path / "mpirun"
     shell.symlink_to("/bin/sh")
     core = min(os.sched_getaffinity(0))
     code = (
         f"import os; os.sched_setaffinity(0, [{core}])\n"
-        "from dgraph._support import affinity\n"
-        "print(affinity.cores(), affinity._launcher_cores())\n"
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "from dgraph._support.affinity import _launcher_mask, cores, unbound\n"
+        "with unbound(), ThreadPoolExecutor(1) as pool:\n"
+        "    compiling = pool.submit(cores).result()\n"
+        "print(cores(), _launcher_mask().bit_count(), compiling)\n"
     )
     (tmp_path / "look.py").write_text(code)
-    ran = run([shell, "-c", f"sh -c '{sys.executable} {tmp_path}/look.py; true'; true"], tmp_path / "logs")
-    assert ran.logs()[0].split() == ["1", str(affinity.cores())], ran.story()
+    started = "OMPI_COMM_WORLD_SIZE=2 " if open_mpi else ""
+    ran = run([shell, "-c", f"sh -c '{started}{sys.executable} {tmp_path}/look.py; true'; true"], tmp_path / "logs")
+    every = affinity.cores()
+    assert ran.logs()[0].split() == ["1", str(every), str(every if open_mpi else 1)], ran.story()

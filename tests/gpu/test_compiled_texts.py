@@ -11,6 +11,7 @@ from children import environment
 from emulated import Device, backend, needs_compiler
 from flat_run import flat_run
 
+from dgraph._support import affinity
 from dgraph._support.cache import folder
 from dgraph._support.host_lock import locked
 from dgraph.backend.cuda.device import machine_code, nvrtc, optimiser
@@ -81,6 +82,25 @@ def test_a_text_that_another_process_does_not_finish_is_compiled_here(code, monk
     monkeypatch.setattr("dgraph._support.host_lock.lock", lambda *_: False)
     code.prepare([("text", "kernel")])
     assert code.exists("text", "kernel")
+
+
+def test_a_rank_that_open_mpi_binds_compiles_on_all_cores_of_the_launcher(code, monkeypatch):
+    def compiled(*arguments, quick):
+        used.append(os.sched_getaffinity(0))
+        return stub(*arguments, quick)
+
+    used, every = [], os.sched_getaffinity(0)
+    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "2")
+    monkeypatch.setattr(affinity, "_launcher_mask", affinity.mask().__int__)
+    monkeypatch.setattr(nvrtc, "compiled", compiled)
+    os.sched_setaffinity(0, [min(every)])
+    try:
+        code.prepare([("text", "kernel")])
+        code.load("other", "kernel")
+        assert os.sched_getaffinity(0) == {min(every)}
+    finally:
+        os.sched_setaffinity(0, every)
+    assert used == [every, every]
 
 
 def test_a_text_of_two_names_is_compiled_once(code, tmp_path):

@@ -8,9 +8,11 @@ import pytest
 from emulated import Device, backend, needs_compiler
 from recorded_operations import Recorder, recording
 from simulated import succeed
+from test_on_replicas import answers, graph_of
 
 import dgraph
 from dgraph.backend.cuda.device import cupy_kernels
+from dgraph.backend.cuda.gathered import small_replica
 from dgraph.backend.cuda.graph_build import BuiltGraph
 from dgraph.comm import SerialComm
 from dgraph.graph.load_options import LoadOptions
@@ -57,6 +59,18 @@ def test_searches_for_communities_use_no_further_operations(monkeypatch):
     with recording(monkeypatch) as operations:
         cupy_kernels.use(Recorder(), cupy_kernels.BUILDING)
         assert used - operations <= {("add reduce", "int64")}  # machine code of CUB
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["kcore", "color", "louvain"])
+def test_small_graphs_on_two_gpus_use_no_further_operations(monkeypatch, name):
+    monkeypatch.setattr(small_replica, "FEW", 1 << 10)
+    used = []
+    for ranks in (1, 2):
+        with recording(monkeypatch) as operations:
+            answers(ranks, graph_of(False), name)
+            used.append(set(operations))
+    assert used[1] <= used[0]
 
 
 class Gpu:

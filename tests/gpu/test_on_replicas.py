@@ -14,7 +14,7 @@ from dgraph.algorithms.kernels.independent import independent_cuda
 from dgraph.algorithms.kernels.strong import strong_cuda
 from dgraph.algorithms.on_replicas import solved
 from dgraph.backend.cuda.backend import CudaBackend
-from dgraph.backend.cuda.gathered import gathered_graph, row_assembly
+from dgraph.backend.cuda.gathered import gathered_graph, row_assembly, small_replica
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.transports import bulk_moves
 from dgraph.engine.rounds.context import Context
@@ -69,6 +69,11 @@ def answers(size, graph, name, changed=lambda _: None, **kwargs):
     return whole, ranks[0][2], {choice["what"]: choice["taken"] for choice in ranks[0][3]}
 
 
+def spread_ids(ctx):
+    """Give the vertices of a partition ids that are no gids and do not ascend with them."""
+    ctx.local.original = (ctx.local.gids * 37 + 11) % 1009
+
+
 @pytest.mark.parametrize("name", ["color", "mis", "scc"])
 @pytest.mark.parametrize(
     ("size", "policy", "transport"), [(2, "oec", "p2p"), (3, "cvc", "mpi-host"), (4, "iec", "p2p")]
@@ -81,6 +86,21 @@ def test_replicas_find_what_one_gpu_finds(name, size, policy, transport, monkeyp
     columns, again, choices = answers(size, graph, name, policy=policy, transport=transport)
     assert choices["placement"] == "replicas"
     assert again == summary
+    for key, values in alone.items():
+        assert columns[key].dtype == values.dtype
+        np.testing.assert_array_equal(columns[key], values)
+
+
+@pytest.mark.parametrize("changed", [lambda _: None, spread_ids], ids=["gids", "ids"])
+@pytest.mark.parametrize("name", ["scc", "color", "mis", "louvain"])
+def test_hosts_gather_a_small_graph(name, changed, monkeypatch):
+    """Check answers of hosts that gather rows, those of scc with loops and parallel arcs, against one GPU's."""
+    monkeypatch.setattr(small_replica, "FEW", 1 << 10)
+    monkeypatch.setattr(gathered_graph, "numbering_of", None)
+    graph = graph_of(name == "scc")
+    alone, summary, _ = answers(1, graph, name, changed=changed)
+    columns, again, choices = answers(3, graph, name, changed=changed, policy="cvc")
+    assert (choices["placement"], again) == ("replicas", summary)
     for key, values in alone.items():
         assert columns[key].dtype == values.dtype
         np.testing.assert_array_equal(columns[key], values)
@@ -142,11 +162,6 @@ def test_an_error_before_a_shared_pass_is_raised_on_all(rank, monkeypatch):
     solve, graph = independent_cuda.IndependentSingle.solve, graph_of(False)
     _, summary, _ = answers(1, graph, "mis")
     assert contexts(2, graph, run) == [summary, summary]
-
-
-def spread_ids(ctx):
-    """Give the vertices of a partition ids that are no gids and do not ascend with them."""
-    ctx.local.original = (ctx.local.gids * 37 + 11) % 1009
 
 
 @pytest.mark.parametrize("name", ["color", "scc", "mst"])

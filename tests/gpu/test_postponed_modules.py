@@ -17,10 +17,10 @@ pytestmark = [pytest.mark.mpi_skip, needs_compiler]
 
 
 class Background:
-    """Stand-in for the cache folder: the texts that were postponed, and whether they are compiled on a rank."""
+    """Stand-in for the cache folder: postponed and awaited texts, and whether the former are compiled on a rank."""
 
     def __init__(self, compiled):
-        self.compiled, self.texts, self.launches = compiled, [], []
+        self.compiled, self.texts, self.launches, self.awaited = compiled, [], [], []
 
 
 @pytest.fixture
@@ -39,6 +39,7 @@ def background(monkeypatch):
     monkeypatch.setattr(Device, "postpones", True)
     monkeypatch.setattr(Device, "ready", lambda *_: folder.compiled(), raising=False)
     monkeypatch.setattr(Device, "postpone", lambda _, texts: folder.texts.extend(texts), raising=False)
+    monkeypatch.setattr(Device, "prepare", lambda _, texts: folder.awaited.extend(texts))
     monkeypatch.setattr(GpuMachine, "run_device_rounds", run_device_rounds)
     monkeypatch.setattr(GpuMachine, "launch", counted)
     return folder
@@ -54,6 +55,8 @@ def test_answers_are_the_same_without_large_modules(background, name, options):
     (results,) = run(3, mesh(), [PROGRAMS[name]], options=GpuPlan(**options))
     check([results], [name])
     assert not background.launches
+    assert background.awaited
+    assert not any(called.endswith(LARGE) for _, called in background.awaited)
     assert bool(background.texts) == (name != "rank")
     choices = [choice for choice in results[0][2].choices if choice["what"] == "small rounds"]
     assert bool(choices) == (name != "rank")

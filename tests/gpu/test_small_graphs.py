@@ -6,11 +6,15 @@ import emulated
 import numpy as np
 import pytest
 from devices import local_graph
+from simulated import succeed
+from test_cuda_exchange import mesh
 
 import dgraph
+import partitioning
 from dgraph._support import cuda_start
 from dgraph.backend.cuda.device_graph.device_graph import DeviceCsr, DeviceGraph
 from dgraph.backend.cuda.device_graph.small_graph import FEW, MADE_ON_HOST, SmallGraph, graph_on
+from dgraph.graph.build.local_graph import build
 from dgraph.graph.stored_graph import Graph
 
 N = 200
@@ -33,6 +37,8 @@ def same(a, b):
         return all(same(getattr(a, name), getattr(b, name)) for name in vars(a))
     if isinstance(a, tuple):
         return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
     if isinstance(a, np.ndarray):
         return a.dtype == b.dtype and np.array_equal(a, b)
     return a == b
@@ -50,6 +56,17 @@ def test_numpy_makes_the_arrays_that_a_gpu_would(directed, renumber):
     assert (small.incoming is small.out) == (not directed)
     small.forget("heads")
     assert same(small.heads, other.heads)
+
+
+def test_numpy_makes_the_lists_of_mirrors_that_a_gpu_would():
+    def lists(comm):
+        local = build(graph.block(comm), partitioning.plan("cvc", graph.block(comm), comm.size, comm), comm)
+        small, other = (kind(local, emulated.Device(), True) for kind in (SmallGraph, DeviceGraph))
+        assert any(map(len, small.lids.values()))
+        return all(same(getattr(small, name), getattr(other, name)) for name in ("lids", "mirror_slots"))
+
+    graph = mesh()
+    assert succeed(4, lists) == [True] * 4
 
 
 def test_large_and_built_graphs_are_made_on_the_gpu(monkeypatch):

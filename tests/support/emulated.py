@@ -29,6 +29,7 @@ from dgraph.backend.cuda.device.compiled_module import Environment
 from dgraph.backend.cuda.device.downloads import Downloads
 from dgraph.backend.cuda.device.uploads import Uploads
 from dgraph.backend.cuda.device_graph import device_graph
+from dgraph.backend.cuda.gathered import small_replica
 from dgraph.graph.devices import memory_limit
 
 HERE = Path(__file__).parent
@@ -39,7 +40,7 @@ LIBRARY = "-O0", "-shared", "-Wl,-Bsymbolic", "-nodefaultlibs", "-lc", "-lgcc"
 
 gpu_options.SMALL_GRAPH = gather_near_hubs.FEW = 0  # searches of the small graphs of tests pull and gather, too
 
-device_graph.LEAST_SHARED = 0  # replicas of small graphs share work, too
+device_graph.LEAST_SHARED = small_replica.FEW = 0  # GPUs gather replicas of small graphs, and share work, too
 
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="g++ is not there to compile the kernels as C++")
 

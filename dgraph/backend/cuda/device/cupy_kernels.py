@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from dgraph._support.affinity import cores
+from dgraph._support.affinity import cores, unbound
 from dgraph._support.cache import folder, publish
 from dgraph._support.compile_clock import compiling
 from dgraph._support.host_lock import PATIENCE, locked
@@ -106,7 +106,7 @@ def use(xp: Any, operations: tuple[Operation, ...], enter: Callable[[], None] = 
             arrays = {name: xp.zeros(FEW, np.dtype(name)) for name in ("bool", "int32", "int64", "uint32", "uint64")}
             operation(xp, arrays)
 
-    with ThreadPoolExecutor(cores()) as pool:
+    with unbound(), ThreadPoolExecutor(cores()) as pool:
         list(pool.map(once, operations))
 
 

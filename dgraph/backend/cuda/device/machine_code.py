@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dgraph._support.affinity import cores
+from dgraph._support.affinity import cores, unbound
 from dgraph._support.cache import folder, publish
 from dgraph._support.compile_clock import compiling
 from dgraph._support.host_lock import PATIENCE, locked
@@ -90,7 +90,8 @@ class MachineCode:
         paths = {self.path(*wanted): wanted for wanted in texts}
         missing = {path: wanted for path, wanted in paths.items() if not _exists(path)}
         if missing:
-            with compiling(", ".join(name for _, name in missing.values())), ThreadPoolExecutor(cores()) as pool:
+            names = ", ".join(name for _, name in missing.values())
+            with compiling(names), unbound(), ThreadPoolExecutor(cores()) as pool:
                 for patience in (0.0, PATIENCE):
                     list(pool.map(lambda path, wait=patience: self._compile(path, *missing[path], wait), missing))
 
@@ -133,9 +134,10 @@ class MachineCode:
 
     def _quickly_compiled(self, text: str, name: str) -> list[bytes]:
         """Compile the parts of a text side by side."""
-        texts = parts(text, cores())
-        with ThreadPoolExecutor(len(texts)) as pool:
-            return list(pool.map(lambda part: nvrtc.compiled(part, self.architecture, name, quick=True), texts))
+        with unbound():
+            texts = parts(text, cores())
+            with ThreadPoolExecutor(len(texts)) as pool:
+                return list(pool.map(lambda part: nvrtc.compiled(part, self.architecture, name, quick=True), texts))
 
 
 def _packed(codes: Sequence[bytes]) -> bytes:

@@ -12,7 +12,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from dgraph._support.affinity import cores
+from dgraph._support.affinity import cores, unbound
 from dgraph._support.cache import folder, publish
 from dgraph._support.host_lock import locked
 from dgraph.backend.cuda.device import nvrtc
@@ -42,11 +42,12 @@ def start(cache: Path) -> None:
         "PYTHONPATH": os.pathsep.join(str(Path(entry).resolve()) for entry in entries),
     }
     try:
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-c", CODE, str(Path(__file__).parents[4]), __name__],
-            env=environment, cwd="/", start_new_session=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+        with unbound():
+            process = subprocess.Popen(
+                [sys.executable, "-P", "-c", CODE, str(Path(__file__).parents[4]), __name__],
+                env=environment, cwd="/", start_new_session=True,
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )  # fmt: skip
     except OSError:
         return
     _started.append(process)

@@ -22,7 +22,8 @@ FEW = 1 << 19
 
 MADE_ON_HOST = (
     "by_id", "_longest_in", "incoming", "rows_pulled", "masters_with_edges", "rows_of_many", "heads",
-    "incoming_heads", "incoming_some", "incoming_many", "long_rows", "chunks", "mirrors_at",
+    "incoming_heads", "incoming_some", "incoming_many", "long_rows", "chunks", "mirrors_at", "lids", "mirror_slots",
+    "id_places",
 )  # fmt: skip
 """Properties that the graph on the host has, and this one uploads."""
 
@@ -68,6 +69,13 @@ class HostMarks:
         long = np.zeros((rows + 31) // 32 * 32, np.bool_)
         long[:rows] = np.diff(offsets) >= least
         return np.packbits(long, bitorder="little").view(np.uint32)
+
+    @staticmethod
+    def places(device: Any, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return each row's place in the order of ids, and the row at each place."""
+        rows, places = np.argsort(ids).astype(np.uint32), np.empty(len(ids), np.uint32)
+        places[rows] = np.arange(len(ids), dtype=np.uint32)
+        return places, rows
 
     @staticmethod
     def listed(device: Any, offsets: np.ndarray, least: int, most: int = ENDLESS) -> np.ndarray:
@@ -118,11 +126,13 @@ class SmallGraph(DeviceGraph):
         return self._host.split_vertices(mdt)
 
     def _put(self, part: Any) -> Any:
-        """Return an array, rows or a tuple of them on the device; numbers as they are."""
+        """Return an array, rows, a tuple or a dict of them on the device; numbers as they are."""
         if isinstance(part, np.ndarray):
             return self.device.put(part)
         if isinstance(part, tuple):
             return tuple(map(self._put, part))
+        if isinstance(part, dict):
+            return {key: self._put(value) for key, value in part.items()}
         if isinstance(part, DeviceCsr):
             if part is self._host.out and "out" in self.__dict__:
                 return self.out

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dgraph.backend.cuda.device_graph import row_marks
 from dgraph.graph.local import Mirrors
 
 
@@ -59,6 +58,7 @@ class IdPlaces:
 
     if TYPE_CHECKING:
         device: Any
+        marks: Any
         local: Any
         order: Any
         original: Any
@@ -68,4 +68,4 @@ class IdPlaces:
         """Place of each position in the order of original ids, and position at each place; None twice if equal."""
         if self.order is None and self.local.ascending == self.local.size:
             return None, None
-        return row_marks.places(self.device, self.original)
+        return self.marks.places(self.device, self.original)

@@ -19,6 +19,7 @@ from dgraph.backend.cuda.gathered.gathered_local import GatheredLocal, Replicas
 from dgraph.backend.cuda.gathered.gathered_rows import gathered_rows
 from dgraph.backend.cuda.gathered.numbering import Numbering, Order, lacking, numbering_bytes, numbering_of
 from dgraph.backend.cuda.gathered.row_assembly import bytes_to_fill
+from dgraph.backend.cuda.gathered.small_replica import gathered_on_host, gathers_on_host, masters_column
 from dgraph.backend.cuda.graph_build.vertices import BuiltVertices
 from dgraph.backend.cuda.transports.bulk_moves import Leaving
 from dgraph.backend.graph_replica import GraphReplica
@@ -132,10 +133,13 @@ def whole_graph(part: DeviceGraph, comm: Comm, kernel: str) -> str:
         return f"the whole graph and its kernel may need {comm.largest(need):,} bytes on a GPU beside its part"
     if not there:
         part.whole = None
-        part.whole = gathered_graph(part, numbering_of(part, comm))
+        on_host = gathers_on_host(part, comm)
+        part.whole = gathered_on_host(part.local, comm) if on_host else gathered_graph(part, numbering_of(part, comm))
     return ""
 
 
 def replica_of(part: DeviceGraph, alone: Any) -> GraphReplica:
     """Return the whole graph beside a part; ``alone`` is a backend of this GPU for a single rank."""
-    return GraphReplica(part.whole, alone, partial(_mine, part, part.whole))  # the part must not be evicted meanwhile
+    whole = part.whole  # the part must not be evicted meanwhile
+    mine = partial(_mine, part, whole) if isinstance(whole, GatheredLocal) else partial(masters_column, part)
+    return GraphReplica(whole, alone, mine)
