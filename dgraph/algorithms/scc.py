@@ -24,9 +24,6 @@ from dgraph.errors import OutOfMemory
 from dgraph.program import INF, MIN, Field, Program, where
 from dgraph.result.columns import UNREACHED
 
-SAMPLED = 256
-"""Vertices among which the most frequent label is found."""
-
 
 class LevelsBack(Levels):
     """Breadth-first search against the edges."""
@@ -162,13 +159,12 @@ def _largest(labels: np.ndarray, original: np.ndarray, label: int, ctx: Context)
     Args:
         labels: of each master; -1: undecided.
         original: id of each master.
-        label: label that is counted apart, since it may have most vertices; -1: the most frequent of a sample.
+        label: label that is counted apart, since it may have most vertices; -1: that of a vertex with most out-arcs.
         ctx: context of the run.
     """
     if label < 0:
-        sampled, times = np.unique(labels[:: labels.size // SAMPLED + 1], return_counts=True)
-        label = ctx.largest(int(sampled[times.argmax()]) if sampled.size else -1)
-    most = ctx.total(int(np.count_nonzero(labels == label)))
+        label = ctx.largest(int(labels[ctx.local.out_degree[: labels.size].argmax()]) if labels.size else -1)
+    most = ctx.total(int(np.count_nonzero(labels == label))) if label >= 0 else 0
     others = labels[(labels != original) & (labels >= 0) & (labels != label)]  # all but one of each component
     _, counts = ctx.contract(others, np.ones(others.size, np.int64))
     return max(most, ctx.largest(int(counts.max(initial=0))) + 1)

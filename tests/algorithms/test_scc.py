@@ -86,6 +86,26 @@ def test_paths_and_rings_in_no_order(limit, monkeypatch):
     assert limit not in ("none", "compiled") or result.report["rounds"]["count"] == 0
 
 
+@pytest.mark.exhaustive
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize("arcs", ["ring", "uniform", "to hub", "from hub"])
+def test_component_of_a_hub(arcs, monkeypatch):
+    """Check passes that end, passes that give up (a shuffled ring), and a hub that is alone in its component."""
+    monkeypatch.setattr(strong_search, "FEW", 0)
+    draw = np.random.default_rng(3)
+    n, order = 600, draw.permutation(600)
+    src, dst = draw.integers(0, n, (2, 1500)) if arcs == "uniform" else (order, np.roll(order, -1))
+    if "hub" in arcs:
+        keep = (src != 7) if arcs == "to hub" else (dst != 7)
+        ends = np.full(300, 7), draw.integers(0, n, 300)
+        ends = ends[::-1] if arcs == "to hub" else ends
+        src, dst = np.append(src[keep], ends[0]), np.append(dst[keep], ends[1])
+    first, largest = components(n, src, dst)
+    result = dgraph.run("scc", serial(src, dst, n))
+    np.testing.assert_array_equal(result.columns["labels"], first)
+    assert result.summary == {"components": np.unique(first).size, "largest": largest}
+
+
 def clusters(n, size):
     """Return arcs of which most lie inside clusters, and a few vertices have many."""
     draw = np.random.default_rng(2)

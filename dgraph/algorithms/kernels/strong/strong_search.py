@@ -13,13 +13,14 @@ import numpy as np
 
 from dgraph._support.compiled import njit, plain
 from dgraph.algorithms.bfs_programs import Levels
+from dgraph.algorithms.kernels.strong.hub_component import close_hub
 from dgraph.algorithms.scc import LevelsBack, Reached, Reaching
 from dgraph.backend.row_solver import RowSize, RowSolver
 from dgraph.engine.rounds.context import Context
-from dgraph.graph.local import LocalGraph
+from dgraph.graph.local import Csr, LocalGraph
 from dgraph.graph.rows import edges_of
 
-SMALL = 1 << 20
+SMALL = 1 << 22
 """Arcs of graphs that are solved by the search alone."""
 
 MOST = 1 << 22
@@ -64,14 +65,23 @@ class StrongSearch(RowSolver):
             undecided: number of undecided vertices of all ranks.
         """
         local = ctx.local
+        alone = ctx.comm.size == 1
+        whole = alone and undecided == local.n and local.n + local.arcs > FEW
+        back = rows_of(ctx.reversed.out) if whole else None
         with ctx.record("compute"):
-            if ctx.comm.size == 1:
-                csr = local.out
-                return search(csr.offsets, csr.neighbours.view(np.uint32), part, local.original[: local.masters])
+            if alone:
+                return search(*rows_of(local.out), part, local.original[: local.masters], back)
             return _gathered(ctx, part) if undecided <= MOST else None
 
 
-def search(offsets: np.ndarray, targets: np.ndarray, part: np.ndarray, ids: np.ndarray) -> np.ndarray:
+def rows_of(csr: Csr) -> tuple[np.ndarray, np.ndarray]:
+    """Return offsets, int64, and ends of arcs, uint32."""
+    return csr.offsets, csr.neighbours.view(np.uint32)
+
+
+def search(
+    offsets: np.ndarray, targets: np.ndarray, part: np.ndarray, ids: np.ndarray, back: tuple | None = None
+) -> np.ndarray:
     """Return ``part`` with the smallest id of its component for each vertex with a negative one.
 
     Args:
@@ -79,12 +89,15 @@ def search(offsets: np.ndarray, targets: np.ndarray, part: np.ndarray, ids: np.n
         targets: vertices, uint32; those in other parts are passed over.
         part: int64 (vertices,).
         ids: int64 (vertices,).
+        back: offsets and targets of the reversed graph, if it is at hand and no vertex is decided.
     """
     count = len(part)
-    split = bool(count) and part.min() != part.max()
+    split = back is None and bool(count) and part.min() != part.max()
     times, low, stack = np.zeros((3, count), np.uint32)
     columns = offsets, targets, part, ids, part.copy(), offsets[:count].copy(), times, low, np.empty(count, int), stack
     if count + int(offsets[count]) > FEW:
+        if back is not None:
+            close_hub(offsets, targets, *back, ids, columns[4], low, stack)
         _search(split, *columns)
         return columns[4]
     lists = [column.tolist() for column in columns]

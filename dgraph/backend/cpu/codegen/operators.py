@@ -51,7 +51,8 @@ def operators(t: Traced, scope: type[NumbaScope] = NumbaScope) -> str:
         _function("add_sums", "a, b", [], _tuple(
             f"min(a[{i}], b[{i}])" if name in t.minima else f"a[{i}] + b[{i}]"
             for i, name in enumerate(t.integer_sums or [""]))),
-        _function("add_floats", "a, b", [], _tuple(f"a[{i}] + b[{i}]" for i in range(max(len(t.float_sums), 1)))),
+        _function(
+            "add_floats", "a, b", [], _tuple(f"a[{i}] + b[{i}]" for i in range(max(len(t.float_sums), 1))), fast=True),
         _function("flush_sums", "shared, at, a", [
             f"fetch_umax(shared, at + {8 * i}, a[{i}] ^ {TOP})" if name in t.minima
             else f"fetch_add(shared, at + {8 * i}, a[{i}])" for i, name in enumerate(t.integer_sums)], "0"),

@@ -258,7 +258,10 @@ def pull_phase(t, threads, graph, F, P, G, W, c):
             break
         for i in range(first, min(first + chunk, words)):
             word = np.uint64(0)
-            if ALL or not COND:
+            if ALL and not COND:
+                for v in range(i << 6, min((i + 1) << 6, rows)):
+                    pull_row(v, bits, graph, hints, by_id, numbered, F, P, G)
+            elif ALL or not COND:
                 for v in range(i << 6, min((i + 1) << 6, rows)):
                     if (not COND or wants(F, P, G, v)) and pull_row(v, bits, graph, hints, by_id, numbered, F, P, G):
                         word |= np.uint64(1) << np.uint64(v & 63)
