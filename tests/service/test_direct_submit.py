@@ -38,7 +38,7 @@ async def sent(app, query, body, media="application/json"):
 
 
 VARYING = ("id", "created", "started", "finished", "state")
-KNOWN_LATER = ("round", "rounds", "seconds", "converged", "rows", "columns", "summary")
+KNOWN_LATER = ("version", "round", "rounds", "seconds", "converged", "rows", "columns", "summary")
 
 
 def test_direct_and_documented_route_answer_alike(tmp_path, monkeypatch):
