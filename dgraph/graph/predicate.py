@@ -151,8 +151,8 @@ def _check_missing(ufunc: np.ufunc, column: np.ndarray, *values: Any) -> None:
         chooses = value.dtype == object and value.item() is None and column.dtype.kind in "OM" and ufunc not in ORDERS
         if _missing(value) and not chooses:
             raise UsageError(
-                f"the predicate keep compares a column with a missing value ({value}), which nothing equals; choose its "
-                "missing values by e.name.isna(), the others by e.name.notna()"
+                f"the predicate keep compares a column with a missing value ({value}), which nothing equals; choose "
+                "its missing values by e.name.isna(), the others by e.name.notna()"
             )
 
 
@@ -225,8 +225,8 @@ def chosen(predicate: Predicate, rows: PredicateRows, what: str) -> np.ndarray:
     except Exception as error:
         if isinstance(error, ValueError) and "truth value" in str(error):
             raise UsageError(
-                "the predicate keep asks whether an array is true, as `and`, `or`, `not`, `in` and a < b < c do; combine "
-                "conditions by &, | and ~, each in parentheses: (a < b) & (b < c); choose of several values by "
+                "the predicate keep asks whether an array is true, as `and`, `or`, `not`, `in` and a < b < c do; "
+                "combine conditions by &, | and ~, each in parentheses: (a < b) & (b < c); choose of several values by "
                 "e.name.isin([5, 7])"
             ) from error
         raise UsageError(
