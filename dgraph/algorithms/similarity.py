@@ -49,7 +49,7 @@ class Similarity(Algorithm):
 
     def check(self):
         """Refuse pairs of which a vertex is missing."""
-        sizes = [None if ends is None else len(ends) for ends in (self.first, self.second)]
+        sizes = ["no" if ends is None else len(ends) for ends in (self.first, self.second)]
         if self.second is not None and sizes[0] != sizes[1]:
             raise UsageError(
                 f"similarity: first has {sizes[0]} vertices and second {sizes[1]}; give both, one of each for a pair, "

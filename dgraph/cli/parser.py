@@ -203,8 +203,8 @@ def _request(algorithm: Any, word: str, words: Sequence[str]) -> RunRequest:
     if "parameter target" in args and args.get("parameter return_predecessors") is False:
         parser.error("--target follows predecessors, which --no-return-predecessors leaves out; drop one of them")
     for name in ("max_rounds", "threads", "top"):
-        if args.get(name, 1) < 1:
-            parser.error(f"got --{name.replace('_', '-')} {args[name]}, but it is 1 or more")
+        if not 1 <= args.get(name, 1) < 2**63:
+            parser.error(f"got --{name.replace('_', '-')} {args[name]}, but it is 1 or more, in 64 bits")
     parameters = {name.removeprefix("parameter "): args[name] for name in args if name.startswith("parameter ")}
     for name in getattr(algorithm, "required", ()):
         if name not in parameters:

@@ -26,7 +26,7 @@ from dgraph.cli.sources import Vertices, in_file, name_of
 from dgraph.cli.terminal.terminal_progress import progress_for
 from dgraph.comm import Comm
 from dgraph.engine.checkpoint import clear, listening
-from dgraph.errors import DataError, NotConverged, OutputError, UsageError, ValidationFailed
+from dgraph.errors import DataError, NotConverged, UsageError, ValidationFailed
 from dgraph.graph.formats.first_line import begins_number
 from dgraph.graph.generate import DEFAULT
 from dgraph.graph.load import describe
@@ -34,7 +34,7 @@ from dgraph.graph.reading import watched_by
 from dgraph.report import Progress, Record
 from dgraph.result import files
 from dgraph.result.files.matrix_file import SUFFIXES
-from dgraph.result.files.save import WRITERS
+from dgraph.result.files.save import WRITERS, check_writable
 from dgraph.result.result import Result
 from dgraph.run import run
 from dgraph.tools.compile_beside import compiling_beside
@@ -70,7 +70,7 @@ def _named(request: RunRequest) -> tuple[str, dict[str, Any]]:
     options = dict(request.load)
     if request.graph is None and request.definition.wants_weights:
         options.setdefault("weights", "hash")
-    return request.graph or DEFAULT, options
+    return DEFAULT if request.graph is None else request.graph, options
 
 
 def _solve(request: RunRequest, comm: Comm, began: float) -> int:
@@ -249,8 +249,8 @@ def _refuse_early(request: RunRequest) -> None:
     if request.output:
         files.check(request.output, _suffixes(work))
     for path in (request.report, request.rounds_table):
-        if path and not path.parent.is_dir():
-            raise OutputError(f"{path} cannot be written: there is no folder {path.parent}; make it first")
+        if path:
+            check_writable(path)
 
 
 def _suffixes(work: Algorithm) -> Collection[str]:

@@ -7,7 +7,8 @@ together, so that the predicate itself does not communicate.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,11 @@ Predicate = Callable[[Any], np.ndarray]
 
 
 CALLED = {"edges": " (that of weights is called weight)"}
-KINDS = {**dict.fromkeys("biuf", "numbers"), "U": "text", "M": "times"}
-"""Kinds of values that NumPy calls unequal to those of the others, by the kind of their dtype."""
+KINDS = {**dict.fromkeys("biufc", "numbers"), "U": "text", "S": "bytes", "M": "times", "m": "durations"}
+"""Kinds of values of which no two are compared, by the kind of their dtype."""
+TYPES = {Number: "numbers", str: "text", bytes: "bytes", date: "times", timedelta: "durations"}
+"""The same kinds, by the type of a value in an array of objects."""
+ORDERS = (np.less, np.less_equal, np.greater, np.greater_equal)
 
 
 class Column(np.ndarray):
@@ -33,11 +37,16 @@ class Column(np.ndarray):
     __array_priority__ = 1000  # above that of pandas' scalars, whose comparison calls times with a zone unequal
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
-        if ufunc in (np.equal, np.not_equal):
+        if ufunc in (np.equal, np.not_equal, *ORDERS):
             _check_kinds(*inputs)
-        if "out" in keywords:
+            _check_missing(ufunc, self, *inputs)
+        if ufunc in ORDERS and any(np.asarray(value).dtype == object for value in inputs):
+            present = [~_missing(_plain(value)) for value in inputs]
+            keywords |= {"where": np.logical_and(*present), "out": np.zeros(np.broadcast(*inputs).shape, bool)}
+        elif "out" in keywords:
             keywords["out"] = tuple(map(_plain, keywords["out"]))
-        return getattr(ufunc, method)(*map(_plain, inputs), **keywords)
+        answer = getattr(ufunc, method)(*map(_plain, inputs), **keywords)
+        return _column(answer) if type(answer) is np.ndarray and answer.dtype != object else answer
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
         if function is np.isin and isinstance(arguments[0], Column) and len(arguments) == 2 and not keywords:
@@ -45,10 +54,23 @@ class Column(np.ndarray):
         return super().__array_function__(function, types, arguments, keywords)
 
     def isin(self, values: Any) -> np.ndarray:
-        """Return True for the rows whose value is one of ``values``, as pandas does."""
+        """Return True for the rows whose value is one of ``values``, or missing as one of them is, as pandas does."""
         values = np.asarray(values if isinstance(values, np.ndarray) else list(values))
+        missing = _missing(values)
+        rows = self._equals_one_of(values[~missing])
+        return rows | self.isna() if missing.any() else rows
+
+    def _equals_one_of(self, values: np.ndarray) -> np.ndarray:
         _check_kinds(self, values)
         return np.isin(_plain(self), values)
+
+    def isna(self) -> np.ndarray:
+        """Return True for the rows whose value is missing: NaN, NaT, or None for text."""
+        return _missing(_plain(self))
+
+    def notna(self) -> np.ndarray:
+        """Return True for the rows whose value is not missing."""
+        return ~self.isna()
 
 
 class Times(Column):
@@ -64,9 +86,9 @@ class Times(Column):
         values = (np.asarray(_as_utc(value), precision) for value in inputs)
         return super().__array_ufunc__(ufunc, method, *values, **keywords)
 
-    def isin(self, values: Any) -> np.ndarray:
-        """Return True for the rows whose time is one of ``values``, or within one that stands for a day or a month."""
-        return np.logical_or.reduce([self == value for value in values], axis=0, initial=False)
+    def _equals_one_of(self, values: np.ndarray) -> np.ndarray:
+        # one that stands for a day or a month covers all its times
+        return np.logical_or.reduce([self == value for value in values.tolist()], axis=0, initial=False)
 
 
 def _plain(value: Any) -> Any:
@@ -80,20 +102,58 @@ def _as_utc(value: Any) -> Any:
     return utc.to_datetime64() if hasattr(utc, "to_datetime64") else np.datetime64(utc)  # pandas has nanoseconds
 
 
+def _column(values: np.ndarray) -> np.ndarray:
+    return values.view(Times if values.dtype.kind == "M" else Column)
+
+
+def _missing(values: Any) -> np.ndarray:
+    """Return True where a value is None, NaN, NaT or pandas' NA: bool, of the shape of ``values``."""
+    values = np.asarray(values)
+    if values.dtype == object:
+        kinds = [value is None or str(value != value) != "False" for value in values.ravel()]  # NA != NA is NA
+        return np.array(kinds, bool).reshape(values.shape)
+    return np.not_equal(values, values)
+
+
+def _kinds(value: Any) -> set[str]:
+    """Return the kinds of the values of an array, none if all are missing or there are none."""
+    if isinstance(value, Column) and value.dtype == object:
+        return {"text"}
+    values = np.asarray(value)
+    if values.dtype != object:
+        return {KINDS.get(values.dtype.kind, str(values.dtype))} if values.size or isinstance(value, Column) else set()
+    types = {type(value) for value in values[~_missing(values)].ravel()}
+    return {next((TYPES[base] for base in TYPES if issubclass(kind, base)), kind.__name__) for kind in types}
+
+
 def _check_kinds(*values: Any) -> None:
     """Refuse to compare values of which none can be equal.
 
     Raises:
         UsageError: values of two kinds, such as numbers and text.
     """
-    types = [(np.asarray(value).dtype.kind, isinstance(value, Column)) for value in values]
-    compared = {"text" if kind == "O" and column else KINDS.get(kind, "") for kind, column in types}
-    kinds = sorted(compared - {""})
-    if len(kinds) > 1:
+    first, second = (_kinds(value) for value in values)
+    if first and second and not first & second:
+        kinds = sorted(first | second)
         raise UsageError(
             f"the predicate keep compares {kinds[0]} with {' and '.join(kinds[1:])}, which are never equal; compare a "
             "column with a value of its kind, such as e.weight == 5 or e.name == '5'"
         )
+
+
+def _check_missing(ufunc: np.ufunc, column: np.ndarray, *values: Any) -> None:
+    """Refuse to compare a column with one missing value, but by == and != with None where None or NaT can stand.
+
+    Raises:
+        UsageError: None, NaN, NaT or pandas' NA.
+    """
+    for value in (np.asarray(value) for value in values if np.ndim(value) == 0):
+        chooses = value.dtype == object and value.item() is None and column.dtype.kind in "OM" and ufunc not in ORDERS
+        if _missing(value) and not chooses:
+            raise UsageError(
+                f"the predicate keep compares a column with a missing value ({value}), which nothing equals; choose "
+                "its missing values by e.name.isna(), the others by e.name.notna()"
+            )
 
 
 class PredicateRows:
@@ -112,7 +172,7 @@ class PredicateRows:
     def __getitem__(self, name: str) -> np.ndarray:
         values = self._column(name)
         self._kinds[name] = values.dtype.kind
-        rows = values.view(Times if values.dtype.kind == "M" else Column)
+        rows = _column(values)
         rows.flags.writeable = False  # they are the graph's own
         return rows
 
@@ -165,8 +225,9 @@ def chosen(predicate: Predicate, rows: PredicateRows, what: str) -> np.ndarray:
     except Exception as error:
         if isinstance(error, ValueError) and "truth value" in str(error):
             raise UsageError(
-                "the predicate keep asks whether an array is true, as `and`, `or`, `not` and a < b < c do; combine "
-                "conditions by &, | and ~, each in parentheses: (a < b) & (b < c)"
+                "the predicate keep asks whether an array is true, as `and`, `or`, `not`, `in` and a < b < c do; "
+                "combine conditions by &, | and ~, each in parentheses: (a < b) & (b < c); choose of several values by "
+                "e.name.isin([5, 7])"
             ) from error
         raise UsageError(
             f"the predicate keep failed on {len(rows)} {what}: {type(error).__name__}: {error}; "
@@ -175,7 +236,8 @@ def chosen(predicate: Predicate, rows: PredicateRows, what: str) -> np.ndarray:
     if answer.dtype != bool or answer.shape != (len(rows),):
         raise UsageError(
             f"the predicate keep returned {answer.dtype} of shape {answer.shape} for {len(rows)} {what}; "
-            "return an array with one bool for each (a & b, a | b and ~a combine conditions)"
+            "return an array with one bool for each (a & b, a | b and ~a combine conditions; e.name.isna() stands for "
+            "`is None`)"
         )
     return answer
 
@@ -185,7 +247,7 @@ def _advice(kinds: Mapping[str, str]) -> str:
     times, texts = (sorted(name for name, kind in kinds.items() if kind == wanted) for wanted in "MO")
     if times:
         return f". {times[0]} holds times: compare it with a time, a day or a month, such as {times[0]} == '2024-03'"
-    advice = "holds text: compare it with text, several by numpy.isin, or load times as times (pandas.to_datetime)"
+    advice = "holds text: compare it with text, several by isin, or load times as times (pandas.to_datetime)"
     return f". {texts[0]} {advice}" if texts else ""
 
 

@@ -22,9 +22,9 @@ def _directed(args) -> str | None:
 
 
 def _directed_and_simple(args) -> str | None:
-    if args["G"].is_multigraph() and args["G"].is_directed():
-        raise nx.NetworkXNotImplemented("not implemented for multigraph type")
-    return _directed(args)
+    if args["G"].is_multigraph() or not args["G"].is_directed():
+        return "NetworkX counts each of parallel edges and each undirected edge once; the engine counts arcs"
+    return None
 
 
 @answers

@@ -61,7 +61,11 @@ def maximum_spanning_tree(G: ConvertedGraph, weight="weight", algorithm="kruskal
     return _tree(G, _spanning(G, True, algorithm, weight, True, True, ignore_nan))
 
 
-@answers(declines=_undirected)
+def _directed(args) -> str | None:
+    return "NetworkX takes arcs as edges, in its own order" if args["G"].is_directed() else None
+
+
+@answers(declines=_directed)
 def partition_spanning_tree(
     G: ConvertedGraph, minimum=True, weight="weight", partition="partition", ignore_nan=False
 ) -> nx.Graph:

@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 from dgraph.errors import OutputError
+from dgraph.result.files.save import check_writable
 
 COLUMN = re.compile(r"\[\n[\d.eE+,\s-]+\]")
 """An indented list of numbers, which is written on one line. A JSON string cannot match: it has no line break."""
@@ -45,16 +46,18 @@ def replacing(path: str | os.PathLike, content: bytes, option: str) -> None:
     """Replace the file ``path`` by ``content`` atomically; an error names ``option`` as what to change.
 
     Raises:
+        UsageError: the path is that of a folder, a device or a pipe.
         OutputError: the file cannot be written; no partial file remains.
     """
-    path = Path(path)
-    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
+    check_writable(path := Path(path))
+    target = path.resolve()  # a symbolic link stays
+    draft = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         with open(draft, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(draft, path)
+        os.replace(draft, target)
     except OSError as error:
         draft.unlink(missing_ok=True)
         what = "the report " if option == "--report" else ""

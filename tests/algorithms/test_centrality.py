@@ -206,7 +206,7 @@ def test_on_an_emulated_gpu(name, endpoints):
 
 @pytest.mark.mpi
 def test_ranks_share_out_sources_or_vertices(monkeypatch):
-    """Where the graph fits each rank it takes sources, else vertices; bits are those of one rank both times."""
+    """A rank takes sources if the graph fits each rank, else vertices; bits are those of one rank both times."""
     runs = [("bc", "rmat:8", {"endpoints": True}), ("bc", "grid:12x15", {}), ("closeness", "rmat:11", {})]
     two = dgraph.Cpu(threads=2)  # as many batches as threads, on any machine
     graphs = {spec: dgraph.Graph.load(spec, comm=world(), device=two) for _, spec, _ in runs}

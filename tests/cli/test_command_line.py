@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import sys
 
 import numpy as np
@@ -103,6 +104,13 @@ def test_a_limit_is_not_a_success_but_the_output_is_written(dgraph, tmp_path, ra
         ("bfs huge.el -o out.doc", 2, "unknown output format '.doc'"),
         ("bfs huge.el -o .", 2, "is a folder; name a file"),
         ("bfs huge.el --report nowhere/run.json", 74, "there is no folder nowhere"),
+        ("bfs huge.el --report .", 2, "is a folder; name a file"),
+        ("bfs huge.el --report=", 2, "is a folder; name a file"),
+        ("bfs huge.el --rounds-table .", 2, "is a folder; name a file"),
+        ("bfs huge.el --report pipe.csv", 2, "is a device or a pipe"),
+        ("bfs huge.el -o pipe.csv", 2, "is a device or a pipe"),
+        ("bfs huge.el --top 9223372036854775808", 2, "it is 1 or more, in 64 bits"),
+        ("similarity huge.el --second 3", 2, "first has no vertices and second 1"),
         ("bfs huge.el --source @nowhere", 74, "cannot be read"),
         ("bfs huge.el -o out.txt --report ./out.txt", 2, "one would take the other's place"),
         ("bfs huge.el --report run.csv --rounds-table run.csv", 2, "--report and --rounds-table are both run.csv"),
@@ -122,13 +130,25 @@ def test_a_limit_is_not_a_success_but_the_output_is_written(dgraph, tmp_path, ra
         ("kcore huge.el --k -1", 2, "k = -1 is not a core number"),
     ],
 )
-def test_what_must_fail_fails_before_a_long_load(dgraph, monkeypatch, line, code, told):
+def test_what_must_fail_fails_before_a_long_load(dgraph, tmp_path, monkeypatch, line, code, told):
+    os.mkfifo(tmp_path / "pipe.csv")
     monkeypatch.setattr("dgraph.graph.handle.Graph.load", lambda *_, **__: pytest.fail("loaded"))
     codes, said = dgraph(line)
     assert codes == [code]
     assert said.startswith("dgraph: error: ")
     assert told in said
     assert len(said.splitlines()) == 1
+
+
+def test_outputs_go_where_symbolic_links_point(dgraph, tmp_path):
+    for name in ("run.json", "out.csv"):
+        (tmp_path / name).symlink_to(tmp_path / f"real.{name}")
+    codes, said = dgraph("cc rmat:4 --report run.json -o out.csv -q")
+    assert codes == [0], said
+    for name in ("run.json", "out.csv"):
+        assert (tmp_path / name).is_symlink()
+        assert (tmp_path / f"real.{name}").stat().st_size > 50
+    assert main(["cc", ""]) == 2  # not the default graph
 
 
 def test_importing_and_helping_load_nothing_heavy(tmp_path):

@@ -1,6 +1,9 @@
 """Columns that predicates read: they are compared with values of their kind, and show arrays of the graph unchanged."""
 
+import operator
 from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -19,6 +22,8 @@ TABLE = pd.DataFrame(
         "weight": [5, 3, 2, 4],
         "amount": [1.0, 2.0, 3.0, 4.0],
         "kind": ["x", "5", None, "x"],
+        "score": [0.5, 1.5, 2.5, None],
+        "due": pd.to_datetime(["2024-05-01", None, "2024-05-02", "2024-06-01"]),
         "paid": [True, False, True, False],
         "time": np.array(["2024-01-01", "2024-01-01T23:00", "2024-02-01", "2024-03-01"], "M8[s]"),
     }
@@ -27,7 +32,7 @@ TABLE = pd.DataFrame(
 
 @pytest.fixture
 def graph():
-    kept = ["amount", "kind", "paid", "time"]
+    kept = ["amount", "kind", "score", "due", "paid", "time"]
     graph = dgraph.Graph.from_pandas(TABLE[world().rank :: world().size], keep=kept)
     share = slice(world().rank, None, world().size)
     return graph.with_columns(rank=(np.array([10, 20, 30, 40])[share], np.array([1.5, 0.5, 1, 2])[share]))
@@ -45,10 +50,41 @@ def graph():
         lambda e: e.time == 20240101,
         lambda e: np.isin(e.weight, ["5", "3"]),
         lambda e: e.kind.isin([5]),
+        lambda e: e.kind < 5,
+        lambda e: e.weight == date(2024, 1, 1),
+        lambda e: e.kind == pd.Timestamp("2024-01-01"),
+        lambda e: e.kind != Decimal(5),
+        lambda e: e.weight.isin([b"5"]),
+        lambda e: e.paid == {},
+        lambda e: e.weight == np.timedelta64(5),
+        lambda e: e.time - np.datetime64("2024-01-01") > 40,
+        lambda e: e.weight * 2 == "10",
     ],
 )
 def test_values_of_two_kinds_are_not_compared(graph, wrong):
     with pytest.raises(UsageError, match="which are never equal"):
+        graph.filter_edges(wrong)
+
+
+@pytest.mark.parametrize("value", [None, float("nan"), np.float32("nan"), pd.NaT, pd.NA, np.datetime64("NaT")])
+def test_columns_are_not_compared_with_a_missing_value(graph, value):
+    for name, compared in product(
+        ["weight", "paid", "score", "time", "kind", "source"], [operator.eq, operator.ne, operator.lt, operator.ge]
+    ):
+        if value is not None or name not in ("time", "kind") or compared not in (operator.eq, operator.ne):
+            with pytest.raises(UsageError, match=r"a column with a missing value|which are never equal"):
+                graph.filter_edges(lambda e, name=name, compared=compared: compared(e[name], value))
+
+
+@pytest.mark.parametrize("wrong", [lambda v: v.rank == None, lambda v: v.vertex + 1 != float("nan")])  # noqa: E711
+def test_vertices_are_not_compared_with_a_missing_value(graph, wrong):
+    with pytest.raises(UsageError, match=r"choose its missing values by e\.name\.isna\(\)"):
+        graph.filter_vertices(wrong)
+
+
+@pytest.mark.parametrize("wrong", [lambda e: e.kind in ("x", "y"), lambda e: e.score is None])
+def test_operators_of_single_values_name_those_of_columns(graph, wrong):
+    with pytest.raises(UsageError, match=r"e\.name\.is(in|na)\("):
         graph.filter_edges(wrong)
 
 
@@ -61,7 +97,18 @@ def test_vertices_are_not_compared_with_another_kind(graph):
     ("chosen", "rows"),
     [
         (lambda e: e.kind == None, [2]),  # noqa: E711
+        (lambda e: e.kind != None, [0, 1, 3]),  # noqa: E711
         (lambda e: e.kind.isin({"x", "y"}), [0, 3]),
+        (lambda e: e.kind.isin(["5", None]), [1, 2]),
+        (lambda e: e.kind < "x", [1]),
+        (lambda e: e.kind >= "x", [0, 3]),
+        (lambda e: e.kind.isna() | e.score.isna(), [2, 3]),
+        (lambda e: e.score.notna() & (e.score != Decimal("0.5")), [1, 2]),
+        (lambda e: e.score > Decimal("0.5"), [1, 2]),
+        (lambda e: e.score.isin([0.5, None]), [0, 3]),
+        (lambda e: np.isin(e.due, ["2024-05", pd.NaT]), [0, 1, 2]),
+        (lambda e: e.due == None, [1]),  # noqa: E711
+        (lambda e: e.weight.isna(), []),
         (lambda e: np.isin(e.weight, [5, 2]), [0, 2]),
         (lambda e: e.paid == 1, [0, 2]),
         (lambda e: e.time == date(2024, 1, 1), [0, 1]),

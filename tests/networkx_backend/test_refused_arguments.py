@@ -104,6 +104,14 @@ def test_networkx_answers_what_is_declined(name):
     assert repr(answer) == repr(outcome(name, graph, {"weight": "weight"}))
 
 
+@pytest.mark.parametrize("kind", [nx.Graph, nx.MultiDiGraph, nx.DiGraph])
+@pytest.mark.parametrize("name", ["reciprocity", "overall_reciprocity", "partition_spanning_tree"])
+def test_no_kind_of_graph_that_networkx_answers_is_an_error(name, kind):
+    graph = kind([(0, 1, {"weight": 3}), (1, 0, {"weight": 2}), (1, 2, {"weight": 1})])
+    with nx.config(backend_priority=["dgraph"]), nx.config.backends.dgraph(min_edges=0):
+        assert outcome(name, graph, {}) == outcome(name, graph, {}, backend="networkx")
+
+
 def test_converted_graphs_raise_it_too():
     from dgraph.networkx_backend import from_networkx
 

@@ -134,7 +134,7 @@ DEVICE u64 sum_over(u64 x, u32 lanes) {
     return sum;
 }
 
-// Rows that a warp takes at once of so many: few of few, so that more warps take some.
+// Rows that a warp takes at once: at most 32, and fewer where ``rows`` are few, so that more warps take some.
 DEVICE u32 rows_each(u64 rows) { return (u32)smaller((rows + warps() - 1) / warps(), (u64)32); }
 
 // Rows of up to 32 arcs from ``begin`` of the list on: a warp takes 32 rows, and as many of these at once as have 32 arcs.
@@ -212,7 +212,7 @@ template <class T> DEVICE void clear_by_block(const T& table, u64 slots) {
     __syncthreads();
 }
 
-// Fold a row by a block, in a table of so many slots.
+// Fold a row by a block, in a table of ``slots`` slots.
 template <class M, class T> DEVICE void fold_in(M& m, const T& table, u64 slots, Room& room) {
     if (!T::left_empty) clear_by_block(table, slots);
     u32 added;

@@ -53,7 +53,8 @@ class SharedFile:
 @contextmanager
 def shared_file(path: Path, comm: Comm) -> Iterator[SharedFile]:
     """Open a draft beside ``path``; rename it at the end of the block, or remove it after an error; collective."""
-    draft = path.with_name(f".{path.name}.{comm.bcast_json(os.getpid())}.part")
+    target = path.resolve()  # a symbolic link stays
+    draft = target.with_name(f".{target.name}.{comm.bcast_json(os.getpid())}.part")
     descriptor = -1
     try:
         with comm.together(), output_errors(path):
@@ -66,7 +67,7 @@ def shared_file(path: Path, comm: Comm) -> Iterator[SharedFile]:
             os.fsync(descriptor)
         with comm.together(), output_errors(path):
             if comm.rank == 0:
-                os.replace(draft, path)
+                os.replace(draft, target)
     finally:
         if descriptor >= 0:
             os.close(descriptor)
