@@ -9,6 +9,7 @@ from linked import links_for
 from simulated import Graph, succeed
 
 import partitioning
+from dgraph._support.compile_clock import clock
 from dgraph.algorithms.base import ALGORITHMS
 from dgraph.algorithms.kernels.independent import independent_cuda
 from dgraph.algorithms.kernels.strong import strong_cuda
@@ -113,6 +114,22 @@ def test_replicas_find_the_communities_of_one_gpu(name):
     columns, again, choices = answers(2, graph, name, policy="cvc")
     assert (choices["placement"], again) == ("replicas", summary)
     np.testing.assert_array_equal(columns["community"], alone["community"])
+
+
+def test_compilation_on_a_replica_is_counted_once(monkeypatch):
+    def compiled(self):
+        clock.seconds += 100.0
+        return solve(self)
+
+    solve = independent_cuda.IndependentSingle.solve
+    monkeypatch.setattr(independent_cuda.IndependentSingle, "solve", compiled)
+
+    def seconds(ctx):
+        with ctx.record("solve"):
+            solved(ALGORITHMS["mis"](), ctx)
+        return ctx.record.seconds["compile"]
+
+    assert all(100.0 <= spent < 200.0 for spent in contexts(2, graph_of(False), seconds))
 
 
 @pytest.fixture

@@ -68,8 +68,6 @@ class Recorder:
             if name not in OWN:
                 dtype = options.get("dtype")
                 _note(name, *arguments, *([] if dtype is None else [np.empty(0, dtype)]))
-            if "out" in options and options["out"] is not arguments[0]:
-                _note("assign", options["out"])
             bare = {key: _bare(value) for key, value in options.items()}
             result = function(*map(_bare, arguments), **bare)
             return result.view(Recorded) if isinstance(result, np.ndarray) else result

@@ -137,9 +137,7 @@ class GpuContraction(GpuSteps):
     def _starts(self, lengths: Any) -> Any:
         """Return the starts of adjacent ranges, and the end of the last."""
         starts = self.xp.zeros(len(lengths) + 1, np.int64)
-        ends = starts[1:].view(np.uint64)
-        self.device.copy(ends, lengths.view(np.uint64))
-        self.xp.cumsum(ends, out=ends)  # of another view CuPy would compile a copy first
+        self.xp.cumsum(lengths.view(np.uint64), out=starts[1:].view(np.uint64))
         return starts
 
     def connected(self, level: GpuLevel, labels: Any, parts: Any | None = None) -> Any:

@@ -20,10 +20,10 @@ from dgraph.algorithms.many_sources.betweenness.paths_kernel import DOWN, LARGE,
 from dgraph.algorithms.many_sources.lanes import LANES
 from dgraph.graph.rows import edges_of
 
-FEW = 1 << 34
+FEW = 1 << 33
 """Sources times arcs times levels up to which array rounds take less time than the compilation: 0.4 ns for each."""
 
-PATIENCE = 15.0
+PATIENCE = 6.0
 """Seconds of a processor in array rounds from which on compilation pays."""
 
 ABREAST, CACHED = 8, 1 << 17

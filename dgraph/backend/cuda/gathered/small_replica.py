@@ -12,7 +12,7 @@ from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
 from dgraph.backend.cuda.device_graph.small_graph import FEW
 from dgraph.comm import Comm
-from dgraph.graph.halo import rows_of
+from dgraph.graph.halo.numbered_rows import numbered_rows
 from dgraph.graph.local import Csr, LocalGraph
 from dgraph.result.columns import Column, FieldColumn
 
@@ -25,7 +25,7 @@ def gathers_on_host(part: DeviceGraph, comm: Comm) -> bool:
 
 def gathered_on_host(local: LocalGraph, comm: Comm) -> LocalGraph:
     """Return the graph of all ranks, without weights, as the partition of a single rank; collective."""
-    rows = rows_of(local, comm, "all", simple=False)
+    rows = numbered_rows(local, comm, "gid", False).gathered()
     return LocalGraph(
         local.n, local.m, local.arcs, local.n, np.arange(local.n), rows.ids, np.diff(rows.offsets),
         Csr(rows.offsets, rows.targets, None), local.directed,
