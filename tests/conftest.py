@@ -70,7 +70,7 @@ def pytest_configure(config):
         from dgraph.comm import waiting, world
 
         os.environ["DGRAPH_COMPILE"] = "never"
-        waiting.SPINS = 1000  # ranks that wait leave the cores to the other session
+        waiting.SPINS = 30  # ranks that wait leave the cores to the other session
         if world().size > 1:
             config.pluginmanager.register(Meeting(config))
     if config.getoption("--with-mpi") or MARK in os.environ:
@@ -375,7 +375,7 @@ class Meeting:
                 terminal.line(self.failed.longreprtext)
                 terminal.flush()
                 self.comm.Abort(1)
-            time.sleep(0.0002)
+            time.sleep(0.001)
         return bool(anywhere[0])
 
 

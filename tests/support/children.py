@@ -20,7 +20,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 MARK = "DGRAPH_TEST_CHILD"
-SESSION = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--durations=10"]
+WITHOUT = [word for name in ("cacheprovider", "schemathesis", "nbmake", "anyio") for word in ("-p", f"no:{name}")]
+"""Options that leave out plugins that these sessions do not need: half a second of processor time for each process."""
+
+SESSION = [sys.executable, "-m", "pytest", *WITHOUT, "--durations=10"]
 RANK_SESSION = [*SESSION, "--with-mpi", "--timeout-method=thread"]
 LAUNCHERS = ("PMI", "PMIX", "OMPI", "PRTE", "SLURM", "HYDRA", "MPI_LOCAL")
 """Prefixes of launchers' variables, removed for children: a child must not join its parent's MPI job."""
