@@ -144,7 +144,7 @@ def test_where_vertices_are_numbered_by_degree():
 
 @pytest.mark.parametrize(
     ("n", "m", "directed", "without", "within"),
-    [(200, 1600, True, (24, 6), (8, 3)), (150, 900, False, (27, 6), (11, 3))],
+    [(200, 1600, True, (23, 5), (7, 2)), (150, 900, False, (26, 5), (10, 2))],
 )
 def test_a_search_asks_its_host_once(n, m, directed, without, within, monkeypatch, launched, late_ranks):
     """Compare launches and reads with those of rounds that end on the host."""

@@ -173,6 +173,10 @@ class RoundDriver(ABC):
             raise self.error from None
         if self.beside >= COLD:
             return
+        if starting and machine.starts_together:
+            if self._attempt(machine.start_together):
+                return
+            integers, floats, waiting = self._begin_agreement()()
         if integers[0] == 0 and waiting:
             bucket = self.comm.allreduce(np.array([machine.lowest_bucket()], np.int64), "min")
             self._attempt(lambda: machine.open_bucket(int(bucket[0])))

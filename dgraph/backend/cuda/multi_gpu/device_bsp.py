@@ -78,6 +78,7 @@ class DeviceBsp:
 
     def __init__(self, exchange: Exchange, machine: GpuMachine, sync: Exchanges):
         self.exchange, self.machine, self.sync = exchange, machine, sync
+        machine.starts_together = True
         self.copies = PullOverlap(exchange, machine)
         flips = int(machine.words[control.FORCED]) == control.FLIP
         self.steady = machine.traced.all and not flips and machine.options.schedule not in SCHEDULES

@@ -1,6 +1,6 @@
-// End of a round without the host: the work of ``end_phase`` and ``apply_totals``, with an allreduce through words that
-// ranks write into each other's memory. Where the program ends or a rank needs its host, the kernel stores that in RETURN_STATE
-// and begins no round. Kernels launched ahead then return at once, and the host finds every rank behind its vertex
+// End of ``init`` or of a round without the host: the work of ``end_phase`` and ``apply_totals``, with an allreduce through words
+// that ranks write into each other's memory. Where the program ends or a rank needs its host, the kernel stores that in
+// RETURN_STATE and begins no round. Kernels launched ahead then return at once, and the host finds every rank behind its vertex
 // phase.
 
 struct ConcludeRoom {
@@ -53,7 +53,12 @@ KERNEL end_round(i64 asked) {
     if (LIVE) c->total_live = t.all[TOTAL_LIVES];
     Floats floats = no_floats();
     for (int i = 0; i < FLOAT_SUMS; i++) floats.s[i] = room.sums[i];
-    const Decision decision = decided(globals_with(t.all + TOTAL_SUMS, floats), active);
+    const Globals G = globals_with(t.all + TOTAL_SUMS, floats);
+    if (phase == STARTED) {
+        c->return_state = late || (active == 0 && t.all[TOTAL_WAITING]) ? NEEDS_HOST : 0;
+        return begin_round(G, active, edges, true);
+    }
+    const Decision decision = decided(G, active);
     const bool buckets = PRIORITY && !opens && active == 0 && t.all[TOTAL_WAITING];
     const bool leaves = late || t.all[TOTAL_STOPS] || round + 1 >= limit || (decision.done && !buckets);
     c->return_state = leaves || (buckets && (DIRTY || SUMS + FLOAT_SUMS)) ? NEEDS_HOST : buckets ? NEEDS_BUCKET : 0;

@@ -209,10 +209,25 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
         self.kernels.launch("round_kernels", "start", int(self.started), fused=self.sources.whole)
         if self.started:
             self._unread = not self.options.record  # every launch of a recorded run belongs to a round
-        else:
+        elif not self.starts_together:
             self.launch(("round_kernels", "end_phase", control.STARTED))
-        if not self._unread:
+        if not (self._unread or self.starts_together):
             self.read()
+
+    def start_together(self) -> bool:
+        """Launch what reduces the totals and begins the first round.
+
+        Where the program chooses the first round's kernels, they are launched before the host reads the totals.
+        """
+        if self.repeats:
+            self._wake()
+        self.launch(("round_kernels", "end_round", control.STARTED << control.END_PHASE_BIT))
+        if self.uses_union_find:
+            return True
+        self.read()
+        assert self.device_exchange is not None
+        self.device_exchange.check()
+        return not self.words[control.RETURN_STATE]
 
     def _wake(self) -> None:
         """Wake the links to peers, whose mailboxes are known to be there."""

@@ -24,7 +24,7 @@ class Renewal(MachineParts):
 
     sources: ModuleSet
     device_exchange: Any
-    repeats = False
+    repeats = starts_together = False
     _last_exchange: Any = None
     _begin_log: Callable[[], None]
 
@@ -53,7 +53,8 @@ class Renewal(MachineParts):
         """Let go of the fields, which the result owns, and of the exchange, which only a repeated run takes again."""
         self.arrays.drop_fields()
         self.state.clear()
-        self._last_exchange, self.device_exchange, self.repeats = self.device_exchange, None, False
+        self._last_exchange, self.device_exchange = self.device_exchange, None
+        self.repeats = self.starts_together = False
 
     def renew(self, traced: Traced) -> None:
         """Prepare a machine at rest for a run of the same program with other values of parameters."""
