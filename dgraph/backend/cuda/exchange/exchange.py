@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from typing import Any
 
@@ -157,6 +157,18 @@ class Exchange:
         if self._exchange(asked) and joins:
             with self._timer:
                 self.machine.end_join()
+
+    @contextmanager
+    def notifying(self) -> Iterator[None]:
+        """Notify the peers of an error in the body, so that their GPUs do not wait for this one."""
+        try:
+            yield
+        except Exception:
+            self.post.broken = True
+            with suppress(Exception):  # the GPU itself may have failed
+                self.machine.launch(("round_kernels", "abort_peers", self.comm.rank))
+                self.device.wait()
+            raise
 
     @contextmanager
     def timed_outside(self) -> Iterator[None]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 import numpy as np
@@ -50,6 +51,9 @@ class DeviceExchange(Protocol):
 
     def begin(self, record: Any) -> None:
         """Serve another run."""
+
+    def notifying(self) -> AbstractContextManager[None]:
+        """Notify the peers of an error in the body."""
 
     def check(self) -> None:
         """Raise if a peer has failed."""
@@ -219,13 +223,14 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
 
         Where the program chooses the first round's kernels, they are launched before the host reads the totals.
         """
-        if self.repeats:
-            self._wake()
-        self.launch(("round_kernels", "end_round", control.STARTED << control.END_PHASE_BIT))
-        if self.uses_union_find:
-            return True
-        self.read()
         assert self.device_exchange is not None
+        with self.device_exchange.notifying():
+            if self.repeats:
+                self._wake()
+            self.launch(("round_kernels", "end_round", control.STARTED << control.END_PHASE_BIT))
+            if self.uses_union_find:
+                return True
+            self.read()
         self.device_exchange.check()
         return not self.words[control.RETURN_STATE]
 
