@@ -42,8 +42,9 @@ PAGE = 4096
 FEW, SHORT = 16, 1024
 """Ranks and bytes up to which an allreduce is an allgather followed by a local reduction."""
 
-FIRST = 8192
-"""Bytes of the first step of :meth:`MpiComm.allgatherv` on few ranks: a count and, as a rule, a rank's report."""
+FIRST = 4000
+"""Bytes of the first step of :meth:`MpiComm.allgatherv` on few ranks: a count and, as a rule, a rank's report. Open MPI
+sends at once what fits 4 KiB."""
 
 
 def wrapped(comm: MPI.Comm = MPI.COMM_WORLD) -> MpiComm:

@@ -38,8 +38,12 @@ class DeviceBlock:
 def still_open(graph: Graph, options: Options) -> tuple[bool, bool]:
     """Return (the graph's device is open for these options, its GPUs exchange messages); not collective."""
     kept, asked, _ = _kept(graph, options)
-    ready = kept is not None and kept.opened is not None and kept.opened[0] == asked
+    ready = _is_open(kept, asked)
     return ready, ready and kept is not None and kept.repeats
+
+
+def _is_open(kept: Backend | None, asked: tuple) -> bool:
+    return kept is not None and kept.opened is not None and kept.opened[0] == asked
 
 
 def opened(
@@ -81,10 +85,10 @@ def _joining(device: Any) -> tuple[str, bool]:
 def _opened(
     graph: Graph, options: Options, record: Record, progress: Progress, ready: bool | None
 ) -> tuple[Backend, int]:
-    comm, device = graph.comm, described(graph.device)
+    comm = graph.comm
     kept, asked, named = _kept(graph, options)
     if ready is None:
-        ready = not comm.total(not still_open(graph, options)[0])
+        ready = not comm.total(not _is_open(kept, asked))
     if ready:
         assert kept is not None
         assert kept.opened is not None
@@ -96,7 +100,7 @@ def _opened(
         for warning in warnings:
             record.warn(warning)
         return kept, place
-    here, masks = ranks_here(comm), comm.allgather_cached("mask", mask)
+    here, masks, device = ranks_here(comm), comm.allgather_cached("mask", mask), described(graph.device)
     with comm.together():
         engine = backend(
             device, len(here), here.index(comm.rank), comm.size == 1,
