@@ -143,11 +143,13 @@ def test_where_vertices_are_numbered_by_degree():
 
 
 @pytest.mark.parametrize(
-    ("n", "m", "directed", "without", "within"),
-    [(200, 1600, True, (23, 5), (7, 2)), (150, 900, False, (26, 5), (10, 2))],
+    ("n", "m", "directed", "source", "first", "without", "within"),
+    [(200, 1600, True, 120, "push", (19, 5), (7, 1)), (150, 900, False, 1, "pull", (26, 5), (14, 2))],
 )
-def test_a_search_asks_its_host_once(n, m, directed, without, within, monkeypatch, launched, late_ranks):
-    """Compare launches and reads with those of rounds that end on the host."""
+def test_a_search_asks_its_host_once(
+    n, m, directed, source, first, without, within, monkeypatch, launched, late_ranks
+):  # fmt: skip
+    """Compare launches and reads with those of rounds that end on the host; a first pull is launched again."""
     looks, read = [], GpuMachine.read
 
     def noted(self):
@@ -156,10 +158,10 @@ def test_a_search_asks_its_host_once(n, m, directed, without, within, monkeypatc
 
     monkeypatch.setattr(GpuMachine, "read", noted)
     for reach, wanted in ((0, without), (4, within)):
-        (results,) = run(2, simulated.skewed(n, m, directed), [Levels(source=1)], options=GpuPlan(reach=reach))
-        assert [row[1] for row in kept(results)] == ["pull"] * 3 + ["push"]
+        (results,) = run(2, simulated.skewed(n, m, directed), [Levels(source=source)], options=GpuPlan(reach=reach))
+        assert kept(results)[0][1] == first
         assert (len(launched), len(looks)) == wanted
-        assert launched.count("persistent_bfs") == bool(reach)
+        assert launched.count("persistent_bfs") == bool(reach) * (1 + (first == "pull"))
         launched.clear(), looks.clear()
 
 

@@ -27,7 +27,8 @@ DEVICE i64 total_found(int k, bool stops) {
 KERNEL end_round(i64 asked) {
     SHARED(ConcludeRoom, room);
     RoundState* c = env.control;
-    const i64 phase = asked >> END_PHASE_BIT & 15, limit = asked & ((1ll << END_PHASE_BIT) - 1);
+    const i64 phase = asked >> END_PHASE_BIT & 15, ahead = asked >> END_NEXT_BIT;
+    const i64 limit = asked & ((1ll << END_PHASE_BIT) - 1);
     const bool stops = asked >> END_STOP_BIT & 1, opens = phase == LOWEST_FOUND || phase == OPENED;
     if (c->done || c->return_state != (opens ? NEEDS_BUCKET : 0)) return;
     if (phase != NO_PHASE) finish_phase(phase, room.floats);
@@ -55,8 +56,10 @@ KERNEL end_round(i64 asked) {
     for (int i = 0; i < FLOAT_SUMS; i++) floats.s[i] = room.sums[i];
     const Globals G = globals_with(t.all + TOTAL_SUMS, floats);
     if (phase == STARTED) {
-        c->return_state = late || (active == 0 && t.all[TOTAL_WAITING]) ? NEEDS_HOST : 0;
-        return begin_round(G, active, edges, true);
+        begin_round(G, active, edges, true);
+        const bool pulls = ahead == NEXT_LARGE && c->mode != PUSH;
+        c->return_state = late || (active == 0 && t.all[TOTAL_WAITING]) ? NEEDS_HOST : pulls ? NEEDS_LAUNCH : 0;
+        return;
     }
     const Decision decision = decided(G, active);
     const bool buckets = PRIORITY && !opens && active == 0 && t.all[TOTAL_WAITING];
@@ -70,7 +73,6 @@ KERNEL end_round(i64 asked) {
     begin_round(decision.G, active, edges, false);
     const i64 most = FRESH(&env.post->small_limit);
     const bool small = c->mode == PUSH && active <= most && edges <= most;
-    const i64 ahead = asked >> END_NEXT_BIT;
     if (ahead == NEXT_SMALL ? !small : ahead == NEXT_LARGE && (small || c->mode != PUSH)) c->return_state = NEEDS_LAUNCH;
 }
 

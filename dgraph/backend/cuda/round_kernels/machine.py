@@ -44,6 +44,7 @@ class DeviceExchange(Protocol):
     comm: Comm
     direct: bool
     sizes: dict[int, int]
+    first_words: np.ndarray
 
     @property
     def ends_only(self) -> bool:
@@ -205,6 +206,7 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
         """
         if self.graph.links is not None:
             self.kernels.set_environments(self._names)
+        self._write_board()
         if not self.repeats:
             self._wake()
         self._fill_given(initial)
@@ -221,14 +223,17 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
     def start_together(self) -> bool:
         """Launch what reduces the totals and begins the first round.
 
-        Where the program chooses the first round's kernels, they are launched before the host reads the totals.
+        Where the program chooses the first round's kernels, they are launched before the host reads the totals; those
+        of a search return at once if the round is a pull, which may need a broadcast first.
         """
         assert self.device_exchange is not None
+        ahead = control.NEXT_LARGE if self.runs_persistent_bfs else control.NEXT_ANY
         with self.device_exchange.notifying():
             if self.repeats:
                 self._wake()
-            self.launch(("round_kernels", "end_round", control.STARTED << control.END_PHASE_BIT))
-            if self.uses_union_find:
+            asked = control.STARTED << control.END_PHASE_BIT | ahead << control.END_NEXT_BIT
+            self.launch(("round_kernels", "end_round", asked))
+            if self.uses_union_find or ahead:
                 return True
             self.read()
         self.device_exchange.check()
@@ -240,7 +245,7 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
             self.launch(("round_kernels", "wake"))
 
     def _reset_mirrors(self, name: str, identity: int | float) -> None:
-        self.arrays.fields[name][self.local.masters :].fill(identity)  # mirrors come last in every numbering
+        """Leave mirrors to the kernel ``start``."""
 
     def prepare(self) -> None:
         """Prepare a round; GPUs may exchange messages. Called before every round."""
