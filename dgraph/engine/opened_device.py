@@ -37,13 +37,8 @@ class DeviceBlock:
 
 def still_open(graph: Graph, options: Options) -> tuple[bool, bool]:
     """Return (the graph's device is open for these options, its GPUs exchange messages); not collective."""
-    kept, asked, _ = _kept(graph, options)
-    ready = _is_open(kept, asked)
+    kept, _, _, ready = _kept(graph, options)
     return ready, ready and kept is not None and kept.repeats
-
-
-def _is_open(kept: Backend | None, asked: tuple) -> bool:
-    return kept is not None and kept.opened is not None and kept.opened[0] == asked
 
 
 def opened(
@@ -65,8 +60,8 @@ def opened(
     return backend, place
 
 
-def _kept(graph: Graph, options: Options) -> tuple[Backend | None, tuple, bool]:
-    """Return the backend that an earlier run opened, what this run asks of it, and True if a name was given for it."""
+def _kept(graph: Graph, options: Options) -> tuple[Backend | None, tuple, bool, bool]:
+    """Return the backend of an earlier run, what this run asks of it, if a name was given for it, if it is open so."""
     comm, device, kept = graph.comm, described(graph.device), graph.kept_backend
     named = not isinstance(device, Backend)
     if not named:
@@ -74,7 +69,8 @@ def _kept(graph: Graph, options: Options) -> tuple[Backend | None, tuple, bool]:
     elif kept is None and comm.size == 1 and graph.built_on is None:
         kept = _cpus.get(mask())
     ranks = (comm, os.environ.get(FAKE)) if comm.size > 1 else ()
-    return kept, (device if named else _joining(device), options, *ranks), named
+    asked = device if named else _joining(device), options, *ranks
+    return kept, asked, named, kept is not None and kept.opened is not None and kept.opened[0] == asked
 
 
 def _joining(device: Any) -> tuple[str, bool]:
@@ -86,9 +82,9 @@ def _opened(
     graph: Graph, options: Options, record: Record, progress: Progress, ready: bool | None
 ) -> tuple[Backend, int]:
     comm = graph.comm
-    kept, asked, named = _kept(graph, options)
+    kept, asked, named, is_open = _kept(graph, options)
     if ready is None:
-        ready = not comm.total(not _is_open(kept, asked))
+        ready = not comm.total(not is_open)
     if ready:
         assert kept is not None
         assert kept.opened is not None
