@@ -127,9 +127,8 @@ class Bfs(Algorithm):
         if stops and self.variant == "direction-optimizing":
             levels = LevelsToTarget(source=source, limit=limit, target=target)
         apart = target is None and self.variant == "direction-optimizing" and ctx.local_rounds
-        above = self._above(ctx, apart, source)
         if self.return_predecessors and previous is None:
-            ctx.ahead(above)
+            ctx.ahead(self._above(ctx, apart, source))
         if previous is not None:
             state, fell = _closer(ctx, previous, source, limit)
         else:

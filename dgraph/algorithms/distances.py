@@ -40,8 +40,8 @@ class DistanceColumn:
         kind = type(self.farthest)
         farthest = np.array([self.farthest], np.float64 if kind is float else np.int64)
         parts = comm.allgather(np.array([self.reached, farthest.view(np.int64)[0], self.arcs]))
-        farthest = np.ascontiguousarray(parts[:, 1]).view(farthest.dtype)
-        return int(parts[:, 0].sum()), farthest.max().item(), int(parts[:, 2].sum())
+        reached, _, arcs = zip(*parts.tolist(), strict=True)
+        return sum(reached), max(parts[:, 1].copy().view(farthest.dtype).tolist()), sum(arcs)
 
 
 def summarize(state: State, name: str, local: LocalGraph) -> DistanceColumn:

@@ -36,13 +36,15 @@ class Machine(ABC):
         minima: number of integers at the end of :meth:`totals` that ranks reduce by minimum instead of sum.
         remark: for the report, why its rounds are not compiled, or "".
         started: True once :meth:`start` has applied the totals, because they are those of all ranks.
+        starts_together: True if GPUs reduce the totals of ``init``; :meth:`start` then leaves them to
+            :meth:`start_together`.
         renewable: True if the machine can serve several runs: it has ``rest``, ``renew`` and ``bytes``.
         kept_as: key under which the backend keeps it between runs; None: it does not.
         planned: bytes of the memory plan that it was made under, on a GPU.
     """
 
     traced: Traced
-    started = renewable = False
+    started = starts_together = renewable = False
     kept_as: Hashable = None
     planned = 0
     state: Mapping[str, Any]
@@ -130,6 +132,14 @@ class Machine(ABC):
         Args:
             limit: most rounds to run; no more are run than :meth:`figures` keeps.
         """
+
+    def start_together(self) -> bool:
+        """Reduce the totals of ``init`` on the GPUs, once ranks agree that all have started; collective.
+
+        Returns:
+            False on all ranks if vertices wait in buckets and none is active: the totals remain to be applied.
+        """
+        raise NotImplementedError
 
     @abstractmethod
     def totals(self) -> tuple[np.ndarray, np.ndarray]:

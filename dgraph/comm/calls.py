@@ -186,7 +186,8 @@ def _described(function: Callable, args: tuple, kwargs: dict[str, Any]) -> str:
     for value in arguments.values():
         if isinstance(value, dict):
             named |= value
-    plain = {name: value for name, value in named.items() if name not in BY_RANK and isinstance(value, (str, Real))}
+    named = {name: value for name, value in named.items() if value is not None and name not in BY_RANK}
+    plain = {name: value for name, value in named.items() if isinstance(value, (str, bool, int, float, Real))}
     words = ", ".join([f"{name}={_plain(plain[name])!r}" for name in sorted(plain, key=str)])
     return f"{function.__qualname__}({words})"
 

@@ -42,8 +42,9 @@ PAGE = 4096
 FEW, SHORT = 16, 1024
 """Ranks and bytes up to which an allreduce is an allgather followed by a local reduction."""
 
-FIRST = 8192
-"""Bytes of the first step of :meth:`MpiComm.allgatherv` on few ranks: a count and, as a rule, a rank's report."""
+FIRST = 4000
+"""Bytes of the first step of :meth:`MpiComm.allgatherv` on few ranks: a count and, as a rule, a rank's report. Open MPI
+sends at once what fits 4 KiB."""
 
 
 def wrapped(comm: MPI.Comm = MPI.COMM_WORLD) -> MpiComm:
@@ -163,10 +164,10 @@ class MpiComm(Comm):
         first[8 : 8 + head.size] = head
         gathered = self.allgather(first)
         counts = gathered[:, :8].copy().view(np.int64).ravel()
-        ends = 8 + values.itemsize * counts
-        if ends.max() > first.size:
+        ends = (8 + values.itemsize * counts).tolist()
+        if max(ends) > first.size:
             return self._delivered([values] * self.size, counts)
-        return [np.ndarray(count, values.dtype, part[8:].copy()) for part, count in zip(gathered, counts, strict=True)]
+        return [part[8:end].copy().view(values.dtype) for part, end in zip(gathered, ends, strict=True)]
 
     def alltoallv(self, parts):
         """Exchange counts, then point-to-point messages of at most ``CHUNK`` bytes."""

@@ -37,8 +37,7 @@ class DeviceBlock:
 
 def still_open(graph: Graph, options: Options) -> tuple[bool, bool]:
     """Return (the graph's device is open for these options, its GPUs exchange messages); not collective."""
-    kept, asked, _ = _kept(graph, options)
-    ready = kept is not None and kept.opened is not None and kept.opened[0] == asked
+    kept, _, _, ready = _kept(graph, options)
     return ready, ready and kept is not None and kept.repeats
 
 
@@ -61,8 +60,8 @@ def opened(
     return backend, place
 
 
-def _kept(graph: Graph, options: Options) -> tuple[Backend | None, tuple, bool]:
-    """Return the backend that an earlier run opened, what this run asks of it, and True if a name was given for it."""
+def _kept(graph: Graph, options: Options) -> tuple[Backend | None, tuple, bool, bool]:
+    """Return the backend of an earlier run, what this run asks of it, if a name was given for it, if it is open so."""
     comm, device, kept = graph.comm, described(graph.device), graph.kept_backend
     named = not isinstance(device, Backend)
     if not named:
@@ -70,7 +69,8 @@ def _kept(graph: Graph, options: Options) -> tuple[Backend | None, tuple, bool]:
     elif kept is None and comm.size == 1 and graph.built_on is None:
         kept = _cpus.get(mask())
     ranks = (comm, os.environ.get(FAKE)) if comm.size > 1 else ()
-    return kept, (device if named else _joining(device), options, *ranks), named
+    asked = device if named else _joining(device), options, *ranks
+    return kept, asked, named, kept is not None and kept.opened is not None and kept.opened[0] == asked
 
 
 def _joining(device: Any) -> tuple[str, bool]:
@@ -81,10 +81,10 @@ def _joining(device: Any) -> tuple[str, bool]:
 def _opened(
     graph: Graph, options: Options, record: Record, progress: Progress, ready: bool | None
 ) -> tuple[Backend, int]:
-    comm, device = graph.comm, described(graph.device)
-    kept, asked, named = _kept(graph, options)
+    comm = graph.comm
+    kept, asked, named, is_open = _kept(graph, options)
     if ready is None:
-        ready = not comm.total(not still_open(graph, options)[0])
+        ready = not comm.total(not is_open)
     if ready:
         assert kept is not None
         assert kept.opened is not None
@@ -96,7 +96,7 @@ def _opened(
         for warning in warnings:
             record.warn(warning)
         return kept, place
-    here, masks = ranks_here(comm), comm.allgather_cached("mask", mask)
+    here, masks, device = ranks_here(comm), comm.allgather_cached("mask", mask), described(graph.device)
     with comm.together():
         engine = backend(
             device, len(here), here.index(comm.rank), comm.size == 1,

@@ -13,9 +13,10 @@ from dgraph.algorithms.kcore import Peel
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.gpu_options import GpuPlan
+from dgraph.backend.cuda.round_kernels.machine import GpuMachine
 from dgraph.backend.cuda.round_kernels.renewal import Renewal
 from dgraph.engine.rounds.context import Context
-from dgraph.errors import OutOfMemory, UsageError
+from dgraph.errors import OutOfMemory, PeerLost, UsageError
 from dgraph.graph.build.local_graph import build
 from dgraph.report import Progress, Record
 
@@ -110,3 +111,27 @@ def test_an_error_of_one_rank_is_raised_by_all(loser, monkeypatch):
 
     outcomes = on_ranks(RANKS, work)
     assert [(type(outcome), str(outcome)) for outcome in outcomes] == [(OutOfMemory, "no room")] * RANKS
+
+
+@pytest.mark.parametrize("repeats", [False, True])
+def test_a_rank_that_fails_at_the_start_notifies_its_peers(repeats, monkeypatch):
+    """Check the reduction of the first totals, in which GPUs wait for each other."""
+    launch, lost = GpuMachine.launch, []
+
+    def fails(machine, *calls):
+        if machine.graph.device in lost and calls[0][1] == "end_round":
+            raise OutOfMemory("no room")
+        launch(machine, *calls)
+
+    def work(comm):
+        local, backend = setting(comm)
+        context(comm, local, backend, repeats=False).run(Levels(source=1))
+        if comm.rank == 2:
+            lost.append(backend.device)
+            monkeypatch.setattr(GpuMachine, "launch", fails)
+        context(comm, local, backend, repeats).run(Levels(source=1))
+
+    monkeypatch.setenv("DGRAPH_PEER_TIMEOUT", "2")
+    for outcome in on_ranks(RANKS, work):
+        assert isinstance(outcome, PeerLost)
+        assert "rank 2, which gave up" in str(outcome)

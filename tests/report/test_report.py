@@ -14,7 +14,7 @@ from dgraph.algorithms import ALGORITHMS
 from dgraph.backend.round_stats import RoundStats
 from dgraph.cli import main
 from dgraph.comm import SerialComm, world
-from dgraph.engine.rounds import round_series
+from dgraph.engine.rounds import record, round_series
 from dgraph.errors import OutputError
 from dgraph.graph.stored_graph import Graph
 from dgraph.program import INF, MIN, Field, Program
@@ -39,6 +39,15 @@ def test_the_report_fits_its_schema_and_is_equal_on_all_ranks():
     assert report["imbalance"]["bytes_sent"]["ratio"] == 1
     assert report["imbalance"]["unpack"] == {"max": 0, "mean": 0, "ratio": None}
     assert len(set(comm.allgather_json(json.dumps(report["ranks"])))) == 1
+
+
+def test_records_of_other_messages_have_the_same_text(monkeypatch):
+    monkeypatch.setattr(record, "peak_memory", lambda: 1 << 20)
+    for size in (10, 20):
+        run, text = Record(SerialComm()), Record._last[1]
+        run.message(0, size)
+        assert run.collect()["ranks"][0]["sent"] == [{"peer": 0, "bytes": size, "messages": 1}]
+    assert Record._last[1] is text
 
 
 def test_the_schema_check_finds_faults():

@@ -274,12 +274,16 @@ class CudaBackend(Backend):
         direction = self._direction(traced, local, direction)
         key = self._key(traced, direction)
         machine = None if key is None else self._graphs.machines(local).take(key)
-        if machine is None:
-            machine = self._made(traced, local, direction)
-            machine.kept_as, machine.planned = key if machine.renewable else None, self.planned
-        else:
-            machine.renew(traced)
-            self.planned = max(self.planned, machine.planned)
+        if machine is not None:
+            return self._renewed(machine, traced)
+        machine = self._made(traced, local, direction)
+        machine.kept_as, machine.planned = key if machine.renewable else None, self.planned
+        return machine
+
+    def _renewed(self, machine: Any, traced: Traced) -> Any:
+        """Return a kept machine, prepared for another run."""
+        machine.renew(traced)
+        self.planned = max(self.planned, machine.planned)
         return machine
 
     @property
@@ -292,11 +296,12 @@ class CudaBackend(Backend):
         key, graph = self._key(traced, self._direction(traced, local, direction)), self._uploaded(local)
         if key is None or graph is None:
             return None
-        machine, graph.links = self._graphs.machines(local).find(key), self.links
+        machines, graph.links = self._graphs.machines(local), self.links
+        machine = machines.find(key)
         if machine is None or not machine.settled:
             return None
         machine.repeats = True
-        return self.machine(traced, local, direction)
+        return self._renewed(machines.take(key), traced)
 
     def keep(self, machine: Any, local: LocalGraph) -> None:
         """Keep a machine whose run has ended for the next run of its program."""

@@ -173,6 +173,10 @@ class RoundDriver(ABC):
             raise self.error from None
         if self.beside >= COLD:
             return
+        if starting and machine.starts_together:
+            if self._attempt(machine.start_together):
+                return
+            integers, floats, waiting = self._begin_agreement()()
         if integers[0] == 0 and waiting:
             bucket = self.comm.allreduce(np.array([machine.lowest_bucket()], np.int64), "min")
             self._attempt(lambda: machine.open_bucket(int(bucket[0])))
@@ -189,7 +193,8 @@ class RoundDriver(ABC):
         """Start the allreduce of the round's totals; the returned function waits for it."""
         machine, failed = self.machine, self.error is not None
         integers, floats = machine.totals()
-        mine = np.array([failed, machine.waiting, self._request(), self.beside, *integers], np.int64)
+        mine = np.empty(HEAD + integers.size, np.int64)
+        mine[:HEAD], mine[HEAD:] = (failed, machine.waiting, self._request(), self.beside), integers
         if self.comm.size > 1 and (floats.size or machine.minima):
             return lambda: self._end_agreement(*self._gathered(mine, floats))
         started = self.comm.begin_allreduce(mine)

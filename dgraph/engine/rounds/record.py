@@ -180,27 +180,25 @@ class Record:
         self._ended = time.perf_counter() - self.began, peak_memory()
         return self.collect
 
-    def _gathered(self) -> list[tuple[bytes, bytes]]:
-        """Return every rank's record as JSON, and its times and those of its rounds; collective."""
+    def _gathered(self) -> list[np.ndarray]:
+        """Return every rank's record as bytes: length of its JSON, JSON, its numbers, those of rounds; collective."""
         times = None if self.comm.size == 1 else self.rounds.times()
-        mine, seconds = self._mine(times)
+        mine, numbers = self._mine(times)
         if Record._last[0] != mine:
             Record._last = mine, json.dumps(mine).encode()
-        text, tail = Record._last[1], np.array(seconds).tobytes() + (b"" if times is None else times[0].tobytes())
-        if self.comm.size == 1:
-            return [(text, tail)]
-        parts = self.comm.allgatherv(np.frombuffer(len(text).to_bytes(8, "little") + text + tail, np.uint8))
-        ends = [8 + int.from_bytes(part[:8].tobytes(), "little") for part in parts]
-        return [(part[8:end].tobytes(), part[end:].tobytes()) for part, end in zip(parts, ends, strict=True)]
+        text, tail = Record._last[1], np.array(numbers).tobytes() + (b"" if times is None else times[0].tobytes())
+        record = np.frombuffer(len(text).to_bytes(8, "little") + text + tail, np.uint8)
+        return [record] if self.comm.size == 1 else self.comm.allgatherv(record)
 
-    def _report(self, records: list[tuple[bytes, bytes]]) -> dict:
+    def _report(self, records: list[np.ndarray]) -> dict:
         """Return the report of every rank's record."""
         from dgraph._support.version import __version__
 
         ranks = []
-        for text, tail in records:
-            rank = json.loads(text)
-            times = _name_times(rank, np.frombuffer(tail))
+        for record in records:
+            end = 8 + int.from_bytes(record[:8].tobytes(), "little")
+            rank = json.loads(record[8:end].tobytes())
+            times = _name_numbers(rank, np.frombuffer(record[end:].tobytes()))
             if rank["rounds"] is None:
                 rank["rounds"] = self.rounds.parts_of(times.reshape(-1, 2 + len(PARTS) + 1))
             ranks.append(rank)
@@ -221,9 +219,9 @@ class Record:
         }
 
     def _mine(self, times: tuple[np.ndarray, dict[str, int]] | None) -> tuple[dict, list[float]]:
-        """Return this rank's record, and its times apart: the record is the same in many calls.
+        """Return this rank's record, and numbers that differ between calls apart: the record is the same in many calls.
 
-        :func:`_name_times` brings both into the form of the report, if that is read.
+        :func:`_name_numbers` brings both into the form of the report, if that is read.
 
         ``times``: from :meth:`RoundSeries.times`, if they are sent in place of the rounds.
         """
@@ -247,23 +245,29 @@ class Record:
             "cores": CORES,
             "seconds": [*seconds],
             "counts": {**self.counts},
-            "sent": [{"peer": peer, "bytes": b, "messages": m} for peer, (b, m) in sorted(self.sent.items())],
+            "sent": sorted(self.sent),
             "peak_memory_bytes": peak,
             **gpu,
             "spans": [name for name, _, _ in self.spans],
             "rounds": self.rounds.parts() if times is None else None,
             "warnings": [*self.warnings],
         }
-        return mine, [*seconds.values(), *(time for span in self.spans for time in span[1:])]
+        times_of_spans = [time for span in self.spans for time in span[1:]]
+        return mine, [*seconds.values(), *times_of_spans, *(x for peer in mine["sent"] for x in self.sent[peer])]
 
 
-def _name_times(record: dict, times: np.ndarray) -> np.ndarray:
-    """Put times into a rank's part of the report; return those of its rounds."""
-    seconds, spans, rounds = np.split(times, np.cumsum([len(record["seconds"]), 2 * len(record["spans"])]))
+def _name_numbers(record: dict, numbers: np.ndarray) -> np.ndarray:
+    """Put numbers into a rank's part of the report; return those of its rounds."""
+    sizes = [len(record["seconds"]), 2 * len(record["spans"]), 2 * len(record["sent"])]
+    seconds, spans, sent, rounds = np.split(numbers, np.cumsum(sizes))
     record["seconds"] = {n: round(max(s, 0.0), 9) for n, s in zip(record["seconds"], seconds.tolist(), strict=True)}
     record["spans"] = [
         {"name": name, "start": round(start, 7), "seconds": round(s, 7)}
         for name, (start, s) in zip(record["spans"], spans.reshape(-1, 2).tolist(), strict=True)
+    ]
+    record["sent"] = [
+        {"peer": peer, "bytes": int(size), "messages": int(count)}
+        for peer, (size, count) in zip(record["sent"], sent.reshape(-1, 2).tolist(), strict=True)
     ]
     return rounds
 

@@ -42,13 +42,13 @@ class Sync:
         traced = machine.traced
         kind = f"sync, directed {local.directed}, full {self.full}"
         if kind not in traced.rendered:
-            traced.rendered[kind] = {d: plan(traced, d, local.directed, self.full) for d in ("push", "pull")}
-        self.plans = traced.rendered[kind]
+            plans = {d: plan(traced, d, local.directed, self.full) for d in ("push", "pull")}
+            message_fields = {name for now in plans.values() for fields in now.message_fields for name in fields}
+            traced.rendered[kind] = plans, [name for name in traced.fields if name in message_fields]
+        self.plans, self.exchanged = traced.rendered[kind]
         self.device_exchange = machine.exchange(comm, self.plans, record)
         self.exchange = self.device_exchange or HostExchange(machine, local, comm, self.plans, record)
         self._roles: tuple[str, ...] = ()
-        message_fields = {name for now in self.plans.values() for fields in now.message_fields for name in fields}
-        self.exchanged = [name for name in traced.fields if name in message_fields]
 
     def account(self) -> None:
         """Add the exchange's seconds and bytes since the last call to the record."""

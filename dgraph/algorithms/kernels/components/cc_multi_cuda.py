@@ -69,11 +69,6 @@ class ComponentsMulti(GpuMachine):
         super().start(fields)
         self.mirrors_current = True
 
-    def _reset_mirrors(self, name: str, identity: int | float) -> None:
-        """Label mirrors with their own ids, which are their masters' labels."""
-        masters = self.local.masters
-        self.arrays.fields[name][masters:] = self.graph.original[masters:]
-
     def restore(self, kept: Snapshot) -> None:
         """Resume from a snapshot; mirrors are not current."""
         super().restore(kept)

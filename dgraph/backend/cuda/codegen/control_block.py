@@ -115,7 +115,8 @@ on, one of NEXT_ANY, NEXT_SMALL and NEXT_LARGE.
 """
 
 NEXT_ANY, NEXT_SMALL, NEXT_LARGE = range(3)
-"""Launches that follow ``end_round``: none, or any; the persistent kernel; a large round that pushes."""
+"""Launches that follow ``end_round``: none, or any; the persistent kernel; a large round that pushes, or a search
+whose first round does."""
 
 # Counters of a round, 64 bytes apart, in one of four slots by ``tick % 4``. A slot is cleared two ticks before its next
 # use, when no thread can still read it.

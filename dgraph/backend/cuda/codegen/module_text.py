@@ -262,6 +262,7 @@ def _head(t: Traced, variant: ModuleFlags, persistent: bool, reach: bool = False
         "PERSISTENT_BFS": variant.persistent_bfs * reach,
         "KCORE_PEEL": _peels(t) if variant.kcore_peel else 0,
         "FALLS": int(falls_below_ceiling(t)),
+        "UNION_FIND": int(variant.union_find),
         "MIRROR_PROPOSALS": _mirror_proposals(t, variant, persistent and not reach),
         "BYTE_WEIGHTS": int(weighs_by_integers(t)),
     }

@@ -60,6 +60,7 @@ def operators(t: Traced) -> str:
             _function("i64 bucket_of(u32 v, const Proposal& p)", _bucket(s, proposed=True)),
             _function("Applied apply(const Globals& G, u32 v)", _apply(s)),
             _function("Applied begin(const Globals& G, u32 v)", _begin(s)),
+            _function("void set_identities(u32 v)", [_identity(s, name) for name in t.fields]),
             _function("Decision step(const Globals& G)", _step(s)),
             _function("void with_sums(Globals& G, const i64* slot)", _with(s, t.integer_sums, "FRESH(slot + {})", 8)),
             _function("void with_floats(Globals& G, const Floats& a)", _with(s, t.float_sums, "a.s[{}]", 1)),
@@ -168,9 +169,14 @@ def _begin(s: CudaScope) -> list[str]:
         if key in t.init:
             stores.append(f"env.f_{key}[v] = {body.stored(t.init[key], key)};")
         elif not field.given:
-            stores.append(f"env.f_{key}[v] = {s.store(field.dtype, s.identity(key))};")
+            stores.append(_identity(s, key))
     parts = _parts(s, body, t.init)
     return [*body.lines, "Applied r;", f"r.awake = {active};", "r.changed = false;", *parts, *stores, "return r;"]
+
+
+def _identity(s: CudaScope, name: str) -> str:
+    """Return the statement that sets a field of v to its identity."""
+    return f"env.f_{name}[v] = {s.store(s.traced.fields[name].dtype, s.identity(name))};"
 
 
 def _bucket(s: CudaScope, proposed: bool = False) -> list[str]:

@@ -66,6 +66,7 @@ class Module(Environment):
         self._kernels: dict[str, tuple[Any, int, int]] = {}
         self._argument = ctypes.c_int64()
         self._parameters = ctypes.c_void_p(ctypes.addressof(self._argument))
+        self._addresses = ctypes.addressof(self._parameters)
         self._resident: dict[str, int] = {}
         self._environments = [part.get_global_var("env") for part, _ in self._parts]
         self.owner: object = None
@@ -114,6 +115,6 @@ class Module(Environment):
         cuda = self.xp.cuda
         grid = function.ptr, blocks, 1, 1, threads, 1, 1, shared, cuda.get_current_stream().ptr
         if cooperative:
-            cuda.driver.launchCooperativeKernel(*grid, ctypes.addressof(self._parameters))
+            cuda.driver.launchCooperativeKernel(*grid, self._addresses)
         else:
-            cuda.driver.launchKernel(*grid, ctypes.addressof(self._parameters), 0)
+            cuda.driver.launchKernel(*grid, self._addresses, 0)

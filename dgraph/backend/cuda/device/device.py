@@ -275,10 +275,10 @@ class CudaDevice:
         if array.nbytes not in self._landing:
             memory = self.xp.cuda.alloc_pinned_memory(array.nbytes)
             self._landing[array.nbytes] = memory, np.frombuffer(memory, np.uint8, array.nbytes)
-        _, host = self._landing[array.nbytes]
+        memory, host = self._landing[array.nbytes]
         stream = self.xp.cuda.get_current_stream()
         runtime = self.xp.cuda.runtime
-        runtime.memcpyAsync(host.ctypes.data, array.data.ptr, array.nbytes, runtime.memcpyDeviceToHost, stream.ptr)
+        runtime.memcpyAsync(memory.ptr, array.data.ptr, array.nbytes, runtime.memcpyDeviceToHost, stream.ptr)
 
         def values() -> np.ndarray:
             stream.synchronize()

@@ -35,13 +35,6 @@ class FieldView:
 
     def __setitem__(self, index, values) -> None:
         if isinstance(values, FieldView):
-            size, every = len(self.values), isinstance(index, slice) and index == slice(len(self.values))
-            if every and self.is_whole(size, values.place) and values.is_whole(size, self.place):
-                if self.dtype == values.dtype:
-                    self.device.copy(self.values, values.values)
-                else:
-                    self.values[...] = values.values
-                return
             values = values.values[values._positions(slice(None))]
         elif isinstance(values, np.ndarray):
             values = self.device.put(np.ascontiguousarray(values))
@@ -65,9 +58,13 @@ class FieldView:
         where = where if self.place is None else by_lid(self.device, self.place, where)
         return by_lid(self.device, self.values, where)
 
+    def holds(self, size: int, place) -> bool:
+        """Return True if it has the first ``size`` lids, whose positions ``place`` gives."""
+        return self.place is place and self.first == 0 and self.stop == size
+
     def is_whole(self, size: int, place) -> bool:
         """Return True if it has all of ``size`` values, in the order that ``place`` gives."""
-        return self.place is place and self.first == 0 and self.stop == size == len(self.values)
+        return self.holds(size, place) and size == len(self.values)
 
     def masters(self):
         """Return the values on the device, by position; only for slices that hold all masters."""

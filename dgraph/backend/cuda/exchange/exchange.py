@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from typing import Any
 
@@ -40,6 +40,7 @@ class Exchange:
 
     Attributes:
         sizes: peer → most bytes of a message.
+        first_words: words of the exchange before the run, which the machine's start writes.
         broadcasts, pushed: exchange words of the broadcast and of the reduce in push rounds; 0: no such exchange.
         most: limit on active vertices and on edges of a small round, summed over ranks.
         pulls: the plan of pull rounds.
@@ -64,7 +65,7 @@ class Exchange:
         self._role_sizes = self.post.role_sizes
         self.most = _times(machine.options.small, comm.size)
         self.runs_multi_gpu, self.runs_persistent_bfs = machine.runs_multi_gpu, machine.runs_persistent_bfs
-        self._post_words = self._prepare_post(plans)
+        self.first_words = self._prepare_post(plans)
         self.pulls = plans["pull"]
         self.begin(record)
 
@@ -72,11 +73,10 @@ class Exchange:
         """Serve a run of the program with the mailboxes that the graph has."""
         self.record, self._timer = record, record("compute")
         self.packs: Callable[[int], None] | None = None
-        self._post_words[[state.POST_NUMBER, state.POST_STAMP, state.POST_PATIENCE]] = (
+        self.first_words[[state.POST_NUMBER, state.POST_STAMP, state.POST_PATIENCE]] = (
             self.post.number, self.post.stamp, int(1e9 * patience(self.comm)),
         )  # fmt: skip
-        self.device.write(self.machine.arrays.post, self._post_words)
-        self._seen = self._post_words
+        self._seen = self.first_words
 
     def _bound(self, peer: int, plans: Any, widths: Mapping[str, int]) -> int:
         """Return the most bytes of a message to or from a peer, over all phases and directions."""
@@ -157,6 +157,18 @@ class Exchange:
         if self._exchange(asked) and joins:
             with self._timer:
                 self.machine.end_join()
+
+    @contextmanager
+    def notifying(self) -> Iterator[None]:
+        """Notify the peers of an error in the body, so that their GPUs do not wait for this one."""
+        try:
+            yield
+        except Exception:
+            self.post.broken = True
+            with suppress(Exception):  # the GPU itself may have failed
+                self.machine.launch(("round_kernels", "abort_peers", self.comm.rank))
+                self.device.wait()
+            raise
 
     @contextmanager
     def timed_outside(self) -> Iterator[None]:

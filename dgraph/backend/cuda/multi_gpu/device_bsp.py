@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import suppress
 
 from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.codegen import exchange_state
@@ -78,6 +77,7 @@ class DeviceBsp:
 
     def __init__(self, exchange: Exchange, machine: GpuMachine, sync: Exchanges):
         self.exchange, self.machine, self.sync = exchange, machine, sync
+        machine.starts_together = True
         self.copies = PullOverlap(exchange, machine)
         flips = int(machine.words[control.FORCED]) == control.FLIP
         self.steady = machine.traced.all and not flips and machine.options.schedule not in SCHEDULES
@@ -92,17 +92,10 @@ class DeviceBsp:
         All ranks return at the same round. A rank that fails notifies the others, which then give up too.
         """
         began, end = time.perf_counter(), min(limit, self.machine.round + control.RING)
-        try:
+        with self.exchange.notifying(), self.exchange.timed_outside():
             self.machine.prepare()
-            with self.exchange.timed_outside():
-                while self._turn(end, time.perf_counter() - began > HOST_CHECK_TIME):
-                    pass
-        except Exception:
-            self.exchange.post.broken = True
-            with suppress(Exception):  # the GPU itself may have failed
-                self.machine.launch(("round_kernels", "abort_peers", self.exchange.comm.rank))
-                self.machine.device.wait()
-            raise
+            while self._turn(end, time.perf_counter() - began > HOST_CHECK_TIME):
+                pass
         self.exchange.check()
         return True
 

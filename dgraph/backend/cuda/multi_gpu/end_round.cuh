@@ -1,6 +1,6 @@
-// End of a round without the host: the work of ``end_phase`` and ``apply_totals``, with an allreduce through words that
-// ranks write into each other's memory. Where the program ends or a rank needs its host, the kernel stores that in RETURN_STATE
-// and begins no round. Kernels launched ahead then return at once, and the host finds every rank behind its vertex
+// End of ``init`` or of a round without the host: the work of ``end_phase`` and ``apply_totals``, with an allreduce through words
+// that ranks write into each other's memory. Where the program ends or a rank needs its host, the kernel stores that in
+// RETURN_STATE and begins no round. Kernels launched ahead then return at once, and the host finds every rank behind its vertex
 // phase.
 
 struct ConcludeRoom {
@@ -27,7 +27,8 @@ DEVICE i64 total_found(int k, bool stops) {
 KERNEL end_round(i64 asked) {
     SHARED(ConcludeRoom, room);
     RoundState* c = env.control;
-    const i64 phase = asked >> END_PHASE_BIT & 15, limit = asked & ((1ll << END_PHASE_BIT) - 1);
+    const i64 phase = asked >> END_PHASE_BIT & 15, ahead = asked >> END_NEXT_BIT;
+    const i64 limit = asked & ((1ll << END_PHASE_BIT) - 1);
     const bool stops = asked >> END_STOP_BIT & 1, opens = phase == LOWEST_FOUND || phase == OPENED;
     if (c->done || c->return_state != (opens ? NEEDS_BUCKET : 0)) return;
     if (phase != NO_PHASE) finish_phase(phase, room.floats);
@@ -53,7 +54,14 @@ KERNEL end_round(i64 asked) {
     if (LIVE) c->total_live = t.all[TOTAL_LIVES];
     Floats floats = no_floats();
     for (int i = 0; i < FLOAT_SUMS; i++) floats.s[i] = room.sums[i];
-    const Decision decision = decided(globals_with(t.all + TOTAL_SUMS, floats), active);
+    const Globals G = globals_with(t.all + TOTAL_SUMS, floats);
+    if (phase == STARTED) {
+        begin_round(G, active, edges, true);
+        const bool pulls = ahead == NEXT_LARGE && c->mode != PUSH;
+        c->return_state = late || (active == 0 && t.all[TOTAL_WAITING]) ? NEEDS_HOST : pulls ? NEEDS_LAUNCH : 0;
+        return;
+    }
+    const Decision decision = decided(G, active);
     const bool buckets = PRIORITY && !opens && active == 0 && t.all[TOTAL_WAITING];
     const bool leaves = late || t.all[TOTAL_STOPS] || round + 1 >= limit || (decision.done && !buckets);
     c->return_state = leaves || (buckets && (DIRTY || SUMS + FLOAT_SUMS)) ? NEEDS_HOST : buckets ? NEEDS_BUCKET : 0;
@@ -65,7 +73,6 @@ KERNEL end_round(i64 asked) {
     begin_round(decision.G, active, edges, false);
     const i64 most = FRESH(&env.post->small_limit);
     const bool small = c->mode == PUSH && active <= most && edges <= most;
-    const i64 ahead = asked >> END_NEXT_BIT;
     if (ahead == NEXT_SMALL ? !small : ahead == NEXT_LARGE && (small || c->mode != PUSH)) c->return_state = NEEDS_LAUNCH;
 }
 

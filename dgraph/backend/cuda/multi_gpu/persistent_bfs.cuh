@@ -166,6 +166,7 @@ struct PersistentBfs : BfsRank {
 // ``limit``: the round to stop before. All blocks are resident, since they use grid barriers.
 KERNEL_OF(PERSISTENT_BFS) persistent_bfs(i64 limit) {
     SHARED(BfsRoom, room);
+    if (is_over()) return;
     PersistentBfs all = {{{}, room}};
     all.open(limit);
     while (true) {

@@ -57,7 +57,7 @@ class Launcher:
         self._members = {name: (i, kind) for i, (kind, name) in enumerate(module_text.environment(self.traced))}
         self._values = self._environment()
         self._modules: dict[Name, Any] = {}
-        self._grids: dict[tuple[str, str, bool], tuple[bool, int]] = {}
+        self._launched: dict[tuple[str, str, bool], tuple[Any, bool, int]] = {}
         self._sent: tuple = ()
         self._token = object()
         self._words: np.ndarray | None = None
@@ -72,7 +72,7 @@ class Launcher:
     def set_environments(self, names: Sequence[Name]) -> None:
         """Set ``env`` of modules before rounds start."""
         for name in names:
-            self._bound_module(*name)
+            self._bind(self._module(*name))
 
     def launch(self, module: str, kernel: str, argument: int = 0, *, fused: bool, blocks: int | None = None) -> None:
         """Start a kernel.
@@ -84,9 +84,12 @@ class Launcher:
             fused: True for the module of graphs without mirrors.
             blocks: size of the grid; None: as :meth:`blocks` has it.
         """
-        compiled = self._bound_module(module, fused)
         key = module, kernel, fused
-        cooperative, grid = self._grids.get(key) or self._grids.setdefault(key, self._grid(compiled, module, kernel))
+        if key not in self._launched:
+            compiled = self._module(module, fused)
+            self._launched[key] = compiled, *self._grid(compiled, module, kernel)
+        compiled, cooperative, grid = self._launched[key]
+        self._bind(compiled)
         blocks = grid if blocks is None else blocks
         if self.record is None:
             compiled.launch(kernel, blocks, argument, cooperative)
@@ -256,7 +259,7 @@ class Launcher:
         for name, module in self._modules.items():
             if not module.optimised:
                 self._modules[name] = self.device.module(*self.sources.text(*name))
-                self._grids.clear()  # it may fit a multiprocessor more often
+                self._launched.clear()  # it may fit a multiprocessor more often
 
     def send(self, lids, positions=None, values=()) -> None:
         """Upload a message's arrays for kernels ``combine`` and ``join``."""
@@ -265,13 +268,11 @@ class Launcher:
         names = ["lids", *([] if positions is None else ["positions"]), *(f"inbox{i}" for i in range(len(values)))]
         self.set_members(**{k: self.device.address(a) for k, a in zip(names, self._sent, strict=True)})
 
-    def _bound_module(self, name: str, fused: bool):
-        """Return a module whose ``env`` holds this machine's values."""
-        compiled = self._module(name, fused)
+    def _bind(self, compiled: Any) -> None:
+        """Have the ``env`` of a module hold this machine's values."""
         if compiled.owner is not self._token:
             compiled.set_environment(self._packed())
             compiled.owner = self._token
-        return compiled
 
     def _module(self, name: str, fused: bool):
         if (name, fused) not in self._modules:

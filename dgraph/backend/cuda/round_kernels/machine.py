@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 import numpy as np
@@ -43,6 +44,7 @@ class DeviceExchange(Protocol):
     comm: Comm
     direct: bool
     sizes: dict[int, int]
+    first_words: np.ndarray
 
     @property
     def ends_only(self) -> bool:
@@ -50,6 +52,9 @@ class DeviceExchange(Protocol):
 
     def begin(self, record: Any) -> None:
         """Serve another run."""
+
+    def notifying(self) -> AbstractContextManager[None]:
+        """Notify the peers of an error in the body."""
 
     def check(self) -> None:
         """Raise if a peer has failed."""
@@ -201,6 +206,7 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
         """
         if self.graph.links is not None:
             self.kernels.set_environments(self._names)
+        self._write_board()
         if not self.repeats:
             self._wake()
         self._fill_given(initial)
@@ -209,10 +215,29 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
         self.kernels.launch("round_kernels", "start", int(self.started), fused=self.sources.whole)
         if self.started:
             self._unread = not self.options.record  # every launch of a recorded run belongs to a round
-        else:
+        elif not self.starts_together:
             self.launch(("round_kernels", "end_phase", control.STARTED))
-        if not self._unread:
+        if not (self._unread or self.starts_together):
             self.read()
+
+    def start_together(self) -> bool:
+        """Launch what reduces the totals and begins the first round.
+
+        Where the program chooses the first round's kernels, they are launched before the host reads the totals; those
+        of a search return at once if the round is a pull, which may need a broadcast first.
+        """
+        assert self.device_exchange is not None
+        ahead = control.NEXT_LARGE if self.runs_persistent_bfs else control.NEXT_ANY
+        with self.device_exchange.notifying():
+            if self.repeats:
+                self._wake()
+            asked = control.STARTED << control.END_PHASE_BIT | ahead << control.END_NEXT_BIT
+            self.launch(("round_kernels", "end_round", asked))
+            if self.uses_union_find or ahead:
+                return True
+            self.read()
+        self.device_exchange.check()
+        return not self.words[control.RETURN_STATE]
 
     def _wake(self) -> None:
         """Wake the links to peers, whose mailboxes are known to be there."""
@@ -220,7 +245,7 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
             self.launch(("round_kernels", "wake"))
 
     def _reset_mirrors(self, name: str, identity: int | float) -> None:
-        self.arrays.fields[name][self.local.masters :].fill(identity)  # mirrors come last in every numbering
+        """Leave mirrors to the kernel ``start``."""
 
     def prepare(self) -> None:
         """Prepare a round; GPUs may exchange messages. Called before every round."""

@@ -24,12 +24,12 @@ class Renewal(MachineParts):
 
     sources: ModuleSet
     device_exchange: Any
-    repeats = False
+    repeats = starts_together = False
     _last_exchange: Any = None
     _begin_log: Callable[[], None]
 
     def _begin_fields(self, forced: str) -> None:
-        """Show the fields of the first run, and write its control block."""
+        """Show the fields of the first run, and make its control block."""
         traced = self.traced
         self.state: dict[str, FieldView] = {}
         for name in traced.fields:
@@ -41,8 +41,7 @@ class Renewal(MachineParts):
         }
         self._uploaded: dict[str, tuple[weakref.ref, Any]] = {}
         self._first_words = self._controls(forced)
-        self._first = self.device.put(self._first_words)
-        self._write_controls()
+        self._begin_words()
 
     @property
     def bytes(self) -> int:
@@ -53,7 +52,8 @@ class Renewal(MachineParts):
         """Let go of the fields, which the result owns, and of the exchange, which only a repeated run takes again."""
         self.arrays.drop_fields()
         self.state.clear()
-        self._last_exchange, self.device_exchange, self.repeats = self.device_exchange, None, False
+        self._last_exchange, self.device_exchange = self.device_exchange, None
+        self.repeats = self.starts_together = False
 
     def renew(self, traced: Traced) -> None:
         """Prepare a machine at rest for a run of the same program with other values of parameters."""
@@ -64,7 +64,7 @@ class Renewal(MachineParts):
                 self.arrays.new_field(name)
                 self._show(name)
         self._begin_log()
-        self._write_controls()
+        self._begin_words()
         self.kernels.renew()
 
     def _show(self, name: str) -> None:
@@ -88,10 +88,15 @@ class Renewal(MachineParts):
                 words[self.arrays.integers_at + i] = g.init
         return words
 
-    def _write_controls(self) -> None:
-        self.device.copy(self.arrays.words, self._first)
+    def _begin_words(self) -> None:
         self.all_words = self._first_words.copy()  # valid even if start fails
         self.words = self.all_words[: control.CONTROLS]
+
+    def _write_board(self) -> None:
+        """Write the control block and the words of the exchange, in one copy."""
+        exchange = self.device_exchange
+        words = self._first_words if exchange is None else np.concatenate([self._first_words, exchange.first_words])
+        self.device.write(self.arrays.board[: words.size], words)
 
     def _fill(self, name: str, values: Any) -> None:
         """Write a field.
@@ -99,9 +104,10 @@ class Renewal(MachineParts):
         One that no round writes shares the array of an earlier program's field on this GPU, or keeps the values that
         the last run uploaded if they cannot have changed.
         """
+        ordered = isinstance(values, FieldView) and values.holds(self.local.masters, self.graph.place)
+        alike = ordered and values.dtype == self.arrays.dtype(name)
         if name in self._read_only:
-            shared = isinstance(values, FieldView) and values.is_whole(self.local.size, self.graph.place)
-            shared = shared and values.dtype == self.arrays.dtype(name)
+            shared = alike and not self.local.mirrors
             reference, array = self._uploaded.get(name, (None, None))
             again = reference is not None and reference() is values
             if shared or again:
@@ -115,7 +121,13 @@ class Renewal(MachineParts):
             self._uploaded.pop(name, None)
             if isinstance(values, np.ndarray) and not values.flags.writeable:
                 self._uploaded[name] = weakref.ref(values), self.arrays.all[f"f_{name}"]
-        super()._fill(name, values)
+        if not ordered:
+            return super()._fill(name, values)
+        own = self.arrays.fields[name][: self.local.masters]  # masters come first in every numbering
+        if alike:
+            self.device.copy(own, values.masters())
+        else:
+            own[...] = values.masters()
 
 
 def _rule(t: Traced, forced: str) -> int:

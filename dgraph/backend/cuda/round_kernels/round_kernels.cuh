@@ -120,8 +120,9 @@ DEVICE void take_totals(bool starting, bool own) {
     begin_round(G, active, edges, starting);
 }
 
-// ``init``. With ``alone``, on a graph that one rank has alone, the last block to arrive also ends the phase, and this rank's
-// totals are those of all: atomicAdd counts the blocks, __threadfence orders their writes before it.
+// ``init`` of masters; mirrors get identities, or their own labels where they are in trees. With ``alone``, on a graph that
+// one rank has alone, the last block to arrive also ends the phase, and this rank's totals are those of all: atomicAdd counts
+// the blocks, __threadfence orders their writes before it.
 KERNEL start(i64 alone) {
     SHARED(PhaseRoom, room);
     const Globals G = globals_now();
@@ -158,6 +159,11 @@ KERNEL start(i64 alone) {
         if (threadIdx.x == 0)
             for (int i = 0; i < FLOAT_SUMS; i++) env.parts[b * FLOAT_SUMS + i] = all.s[i];
     }
+    if (!FUSED)
+        for (u64 v = masters + thread_rank(); v < (u64)env.rows; v += threads()) {
+            if (UNION_FIND) begin(G, (u32)v);
+            else set_identities((u32)v);
+        }
     if (!ALL) front.close();
     if (PRIORITY && APPLY) far.close();
     flush_sums(slot, sums);
