@@ -86,6 +86,7 @@ struct Env {
     i64 gpus, gpu, exchange, peer_timeout, most_sent; // GPUs, this one's number; exchanges so far, nanoseconds and movers of one at most
     const Peer* peers;
     u64 *owned, *sent; // cursors of own rows, as ``used`` of the others; movers of an exchange
+    i64 first_group, end_group, most_labels; // contraction: groups of this GPU, whose rows are numbered from 0, and all groups
     i64 patience, many; // bounds of rows of more than ``many`` arcs count 1/2^patience of the weight that neighbours have moved
 };
 CONSTANT Env env;
@@ -103,7 +104,7 @@ CONSTANT Env env;
 #define STALLED 7
 
 // True if rows are shared out to several GPUs, and if this one folds that of v.
-DEVICE bool is_shared() { return SHARED_ROWS && env.gpus > 1; }
+DEVICE bool is_shared() { return SHARED_ROWS && env.owned; }
 DEVICE bool is_own(u32 v) { return !is_shared() || (mix(v) >> 32) * (u64)env.gpus >> 32 == (u64)env.gpu; }
 
 DEVICE u64 weight(i64 e) { return env.weights ? (u64)env.weights[e] : 1; }
@@ -111,7 +112,7 @@ DEVICE int group_of(u32 v, i64 salt, int groups) { return (int)(mixed((i64)v, sa
 DEVICE int class_of(i64 length) { return length <= SHORT ? 0 : length <= WARP_SLOTS / 2 ? 1 : length <= BLOCK_MOST ? 2 : 3; }
 DEVICE u64 chunks_of(i64 length) { return ((u64)length + ROW_CHUNK - 1) / ROW_CHUNK; }
 DEVICE u64 slots_of(i64 length) { // up to 75 % are used: every slot is read, and most labels of a row are few
-    const u64 keys = (u64)smaller(length, env.n);
+    const u64 keys = (u64)smaller(length, SHARED_ROWS && env.most_labels ? env.most_labels : env.n);
     return 64 + keys + keys / 3;
 }
 

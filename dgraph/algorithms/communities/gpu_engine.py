@@ -113,7 +113,7 @@ class GpuEngine(GpuContraction):
         arrays["inflow"] = xp.zeros(n, np.int64) if balanced else None
         shares = self.shares_of(partition.level)
         places = {"next_tally": words, "used": words[USED:], "results": words[RESULTS:]}
-        gpus = 1 if shares is None else shares.replicas.count
+        gpus = 1 if shares is None else shares.gpus
         places["tiles"] = tiles_of(len(partition.level.rows["targets"]) // gpus, group_count(n, n))
         places |= {} if shares is None else shares.members
         self._launch("begin_moves", arrays, int(active is None), **places)

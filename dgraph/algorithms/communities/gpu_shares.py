@@ -36,19 +36,20 @@ class Shares:
         cursors: number of cursors of lists.
 
     Attributes:
+        gpus, number: all GPUs, and this one's number.
         members: members of ``Env`` by which kernels know that rows are shared out.
     """
 
     def __init__(self, device: Any, replicas: Replicas, cursors: int):
-        self.replicas, boxes, rank = replicas, replicas.moves.boxes, replicas.number
-        self.most = replicas.moves.piece
+        self.replicas, boxes = replicas, replicas.moves.boxes
+        self.gpus, self.number, self.most = replicas.count, replicas.number, replicas.moves.piece
         peers = [
             [*(box(peer, side) for box in (boxes.outbox, boxes.inbox) for side in range(2)), boxes.signal(peer),
              boxes.signals(peer)]
-            for peer in range(replicas.count) if peer != rank
+            for peer in range(self.gpus) if peer != self.number
         ]  # fmt: skip
         self.members = {
-            "gpus": replicas.count, "gpu": rank, "peers": device.put(np.array(peers, np.uint64)),
+            "gpus": self.gpus, "gpu": self.number, "peers": device.put(np.array(peers, np.uint64)),
             "owned": device.xp.zeros(cursors, np.uint64), "sent": device.xp.zeros(1, np.uint64),
             "most_sent": self.most // MOVER, "peer_timeout": int(patience(replicas.moves.comm) * 1e9),
         }  # fmt: skip
@@ -58,19 +59,29 @@ class Shares:
         """Return the shares; None where kernels of several GPUs cannot wait for each other."""
         return cls(device, replicas, cursors) if replicas is not None and replicas.moves.boxes.direct else None
 
-    def take(self, n: int, arcs: int) -> bool:
+    def fits(self, n: int, arcs: int) -> bool:
         """Return True if the rows of a level are shared out; the same on all GPUs.
 
         The vertices of a sub-round are at most a 32nd of all.
         """
-        movers = n // (25 * self.replicas.count) + SPARE
+        movers = n // (25 * self.gpus) + SPARE
         return arcs >= LEAST_ARCS and max(MOVER * movers, n // 8 + 4) <= self.most
 
     def begin(self) -> dict[str, Any]:
-        """Return the members of ``Env`` for a launch that exchanges, once all ranks are here; collective."""
+        """Return the number of exchanges before a launch that has some, once all ranks are here; collective."""
         self.replicas.moves.comm.agree(None)
         self.replicas.exchanges += EXCHANGES
-        return self.members | {"exchange": self.replicas.exchanges}
+        return {"exchange": self.replicas.exchanges}
+
+    def split(self, first: int, end: int) -> dict[str, Any]:
+        """Return the members of ``Env`` for a contraction whose groups from ``first`` to ``end`` are this GPU's."""
+        return {name: value for name, value in self.members.items() if name != "owned"} | {
+            "first_group": first, "end_group": end,
+        }  # fmt: skip
+
+    def spread(self, array: Any, cuts: list[int]) -> None:
+        """Bring the slice of each GPU, from one of ``cuts`` to the next, to all; collective."""
+        self.replicas.moves.spread(array, cuts)
 
     def check(self, stalled: int) -> None:
         """Raise an error if an exchange did not end."""

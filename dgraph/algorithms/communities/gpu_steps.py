@@ -56,7 +56,8 @@ MEMBERS = (
     "ids", "wide_ids", "degrees", "gate", "kept", "owners", "search", "actives", "n", "scale", "price", "salt",
     "next_salt", "factor", "least_high", "least_low", "share", "fewest", "most_rows", "most_chunks", "most_slots",
     "tiles", "balanced", "distinct",
-    "gpus", "gpu", "exchange", "peer_timeout", "most_sent", "peers", "owned", "sent", "patience", "many",
+    "gpus", "gpu", "exchange", "peer_timeout", "most_sent", "peers", "owned", "sent", "first_group", "end_group",
+    "most_labels", "patience", "many",
 )  # fmt: skip
 """Members of ``Env``."""
 
@@ -168,7 +169,7 @@ class GpuSteps:
     def shares_of(self, level: GpuLevel) -> Shares | None:
         """Return the shares of a level's rows, if they are shared out."""
         shares = self.shares
-        return shares if shares is not None and shares.take(level.n, len(level.rows["targets"])) else None
+        return shares if shares is not None and shares.fits(level.n, len(level.rows["targets"])) else None
 
     def copied(self, array: Any) -> Any:
         """Return a copy, without a kernel of CuPy's, which it would compile."""

@@ -126,12 +126,13 @@ class BulkMoves:
         others = {rank: Leaving.of(part) for rank, part in enumerate(slices) if rank != self.comm.rank}
         self.move(array.dtype, others, combined)
 
-    def spread(self, array: Any) -> None:
-        """Bring each rank's slice of an array, about as long as another's, to all ranks.
+    def spread(self, array: Any, cuts: list[int] | None = None) -> None:
+        """Bring each rank's slice of an array to all ranks.
 
+        ``cuts`` has the start of each slice, and the end of the last; None: they are about as long as each other.
         A rank inside :meth:`~dgraph.comm.Comm.agreeing` (``values=0``) that fails before it comes here raises on all.
         """
-        cuts, rank = self._cuts(array), self.comm.rank
+        cuts, rank = cuts or self._cuts(array), self.comm.rank
 
         def placed(peer: int, first: int, piece: Any) -> None:
             array[cuts[peer] + first : cuts[peer] + first + len(piece)] = piece
