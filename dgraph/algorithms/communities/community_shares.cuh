@@ -63,15 +63,17 @@ DEVICE bool exchange_movers(const Lists& lists, int group, i64 number, u32& due)
     return true;
 }
 
+// Words of bits, 32 a warp: ``f(first word, count)``.
+template <class F> DEVICE void each_words(u64 words, const F& f) {
+    for (u64 i = 32 * warp_rank(); i < words; i += 32 * warps()) f(i, (u32)smaller(words - i, (u64)32));
+}
+
 // Send the marks of own active vertices to all GPUs, take those of the others, and add up a word of ``results`` over all GPUs. Ends
 // the lists of own rows. By all blocks; ends with a grid barrier.
 DEVICE bool exchange_active(u32 word, i64 number, u32& due) {
     const int side = (int)(number & 1);
     const u64 words = ((u64)env.n + 31) / 32;
-    const auto each_word = [&](const auto& f) { // a warp takes 32 words: ``f(first word, count)``
-        for (u64 i = 32 * warp_rank(); i < words; i += 32 * warps()) f(i, (u32)smaller(words - i, (u64)32));
-    };
-    each_word([&](u64 first, u32 count) {
+    each_words(words, [&](u64 first, u32 count) {
         u32 mine = 0;
         for (u32 k = 0; k < count; k++) {
             const u64 v = 32 * (first + k) + lane_id();
@@ -83,7 +85,7 @@ DEVICE bool exchange_active(u32 word, i64 number, u32& due) {
     });
     fence_block(true);
     if (!meet_peers(env.results + word, true, number, due)) return false;
-    each_word([&](u64 first, u32 count) {
+    each_words(words, [&](u64 first, u32 count) {
         u32 theirs = 0;
         for (i64 p = 0; p < env.gpus - 1; p++)
             if (lane_id() < count) theirs |= FRESH((const u32*)env.peers[p].inbox[side] + first + lane_id());
