@@ -221,7 +221,7 @@ DEVICE bool move_round(Room& room, i64 salt, i64& exchange, u32& due) {
         const Moving<false> moving = moving_of<false>(room, group, false, salt);
         fold_rows(moving, room, group, due);
         grid_barrier(env.gate, due);
-        if (is_shared() && !exchange_movers(room.lists, group, ++exchange, due)) return false;
+        if (is_shared() && !exchange_movers(room.lists, group, env.labels, ++exchange, due)) return false;
         if (env.balanced) balance(room.lists, group, salt, due);
         // Weight gained within communities by an arc of a vertex that moves; its end in another community looks again.
         const auto crossed = [&](u32 u, i64 e, u32 old, u32 taken) {

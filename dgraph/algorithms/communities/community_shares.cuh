@@ -30,21 +30,26 @@ DEVICE bool meet_peers(u64* word, bool adds, i64 number, u32& due) {
     return !FRESH(env.results + STALLED);
 }
 
-// Send the own vertices of a sub-round that move to all GPUs, and mark those of the others. By all blocks; ends with a grid barrier.
-DEVICE bool exchange_movers(const Lists& lists, int group, i64 number, u32& due) {
+DEVICE void end_own_lists() {
+    for (u64 i = thread_rank(); i < COUNTS; i += threads()) env.owned[i] = 0;
+}
+
+// Send the own vertices of a sub-round whose proposal is not their label to all GPUs, and take those of the others; mark these, where
+// marks are given. By all blocks; ends with a grid barrier.
+DEVICE bool exchange_movers(const Lists& lists, int group, const u32* labels, i64 number, u32& due) {
     const int side = (int)(number & 1);
     bool wrote = false;
     for (int list = group * CLASSES; list < (group + 1) * CLASSES; list++) {
         const u64 end = rows_end(lists, list);
         for (u64 i = lists.start[list] + thread_rank(); i - lane_id() < end; i += threads()) {
             const u32 v = i < end ? FRESH(env.listed + i) : 0;
-            const u32 old = i < end ? FRESH(env.labels + v) : NONE, taken = i < end ? FRESH(env.proposed + v) : NONE;
+            const u32 old = i < end ? FRESH(labels + v) : NONE, taken = i < end ? FRESH(env.proposed + v) : NONE;
             const u32 lanes = ballot(old != taken);
             if (!lanes) continue;
             u64 place = lane_id() == 0 ? atomicAdd(env.sent, (u64)__popc(lanes)) : 0;
             place = shuffle(place, 0) + __popc(lanes & ((1u << lane_id()) - 1));
             if (old == taken || place >= (u64)env.most_sent) continue;
-            const Mover mover = {v, taken, FRESH(env.crossed + v)};
+            const Mover mover = {v, taken, env.active ? FRESH(env.crossed + v) : 0};
             for (i64 p = 0; p < env.gpus - 1; p++) ((Mover*)env.peers[p].outbox[side])[place] = mover;
             wrote = true;
         }
@@ -56,7 +61,8 @@ DEVICE bool exchange_movers(const Lists& lists, int group, i64 number, u32& due)
         const u64 count = FRESH(env.peers[p].signals + 2 * side + 1);
         for (u64 i = thread_rank(); i < count; i += threads()) {
             const u32 v = FRESH(&movers[i].v);
-            env.proposed[v] = FRESH(&movers[i].label), env.active[v] = MOVING, env.crossed[v] = FRESH(&movers[i].margin);
+            env.proposed[v] = FRESH(&movers[i].label);
+            if (env.active) env.active[v] = MOVING, env.crossed[v] = FRESH(&movers[i].margin);
         }
     }
     grid_barrier(env.gate, due);
@@ -95,7 +101,7 @@ DEVICE bool exchange_active(u32 word, i64 number, u32& due) {
             if (v < (u64)env.n && !is_own((u32)v)) env.active[v] = marks >> lane_id() & 1 ? ACTIVE : 0;
         }
     });
-    for (u64 i = thread_rank(); i < COUNTS; i += threads()) env.owned[i] = 0;
+    end_own_lists();
     grid_barrier(env.gate, due);
     return true;
 }

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.communities.community_totals import group_count
+from dgraph.algorithms.communities.community_totals import GROUPS, group_count
 from dgraph.algorithms.communities.gpu_contraction import GpuContraction
 from dgraph.algorithms.communities.gpu_steps import (
     CHUNKS,
@@ -203,9 +203,12 @@ class GpuEngine(GpuContraction):
         arrays = partition.arrays | {name: xp.empty(n, kind) for name, kind in names.items()}
         lists = self._listing(self._tallied(arrays, True, salt), {})
         self._clear()
-        blocks = self._grid("refine_rows", n, n)[0]
+        blocks, shares = self._grid("refine_rows", n, n)[0], self.shares_of(partition.level, GROUPS)
+        share = {} if shares is None else shares.members | shares.begin()
         self._launch(
             "refine_rows", arrays | lists, 0, blocks, True, scale=self.units.scale, price=self.units.price, salt=salt,
-            factor=int(np.float64(factor).view(np.int64)),
+            factor=int(np.float64(factor).view(np.int64)), **share,
         )  # fmt: skip
+        if shares is not None:
+            shares.check(int(self._counted()[STALLED]))
         return arrays["parts"]

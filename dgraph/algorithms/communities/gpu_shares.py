@@ -59,12 +59,15 @@ class Shares:
         """Return the shares; None where kernels of several GPUs cannot wait for each other."""
         return cls(device, replicas, cursors) if replicas is not None and replicas.moves.boxes.direct else None
 
-    def fits(self, n: int, arcs: int) -> bool:
+    def fits(self, n: int, arcs: int, share: int) -> bool:
         """Return True if the rows of a level are shared out; the same on all GPUs.
 
-        The vertices of a sub-round are at most a 32nd of all.
+        Args:
+            n: vertices.
+            arcs: arcs.
+            share: a sub-round has at most one of so many vertices.
         """
-        movers = n // (25 * self.gpus) + SPARE
+        movers = n * 5 // (4 * share * self.gpus) + SPARE
         return arcs >= LEAST_ARCS and max(MOVER * movers, n // 8 + 4) <= self.most
 
     def begin(self) -> dict[str, Any]:

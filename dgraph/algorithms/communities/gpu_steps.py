@@ -166,10 +166,10 @@ class GpuSteps:
         blocks = blocks or self.device.blocks * self.module.resident(kernel)
         self.module.launch(kernel, blocks, argument, cooperative)
 
-    def shares_of(self, level: GpuLevel) -> Shares | None:
-        """Return the shares of a level's rows, if they are shared out."""
+    def shares_of(self, level: GpuLevel, share: int = FEW_GROUPS * SPARSE) -> Shares | None:
+        """Return the shares of a level's rows, if they are shared out; ``share`` as of :meth:`Shares.fits`."""
         shares = self.shares
-        return shares if shares is not None and shares.fits(level.n, len(level.rows["targets"])) else None
+        return shares if shares is not None and shares.fits(level.n, len(level.rows["targets"]), share) else None
 
     def copied(self, array: Any) -> Any:
         """Return a copy, without a kernel of CuPy's, which it would compile."""
