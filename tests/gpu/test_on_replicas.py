@@ -142,7 +142,9 @@ def test_small_levels_and_mailboxes_share_nothing_out(shared_rows, monkeypatch):
     assert not shared_rows
 
 
-@pytest.mark.parametrize(("late", "error", "message"), [(False, UsageError, "no room"), (True, InternalError, "waited")])
+@pytest.mark.parametrize(
+    ("late", "error", "message"), [(False, UsageError, "no room"), (True, InternalError, "waited")]
+)
 def test_an_error_of_a_gpu_that_shares_rows_is_raised_on_all(late, error, message, shared_rows, monkeypatch):
     """Let rank 1 fail before all agree on a launch, or behind that, where the other GPU waits for it."""
     begin = gpu_shares.Shares.begin
