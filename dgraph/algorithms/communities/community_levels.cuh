@@ -128,15 +128,16 @@ KERNEL cut_groups(i64 count) {
 KERNEL map_arcs(i64) {
     SHARED(Room, room);
     load_lists(room);
-    walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool) {
-        const i64 group = env.groups[v];
-        if (SHARED_ROWS && env.gpus > 1 && (group < env.first_group || group >= env.end_group)) return;
-        const i64 shift = env.group_starts[group] + env.row_starts[v] - env.offsets[v];
+    const auto map = [](u32 v, i64 first, i64 last, bool) {
+        const i64 shift = env.group_starts[env.groups[v]] + env.row_starts[v] - env.offsets[v];
         for (i64 e = first + lane_id(); e < last; e += 32) {
             env.out_targets[e + shift] = env.groups[env.targets[e]];
             if (env.weights) env.out_weights[e + shift] = env.weights[e];
         }
-    });
+    };
+    const auto is_own_group = [](u32 v) { return (i64)env.groups[v] >= env.first_group && (i64)env.groups[v] < env.end_group; };
+    if (SHARED_ROWS && env.gpus > 1) walk_some(room.lists, is_own_group, map);
+    else walk_all_rows(room.lists, map);
 }
 // The arcs of each row that leave its group, from the row's start on; ``lengths``, 0 before, gets their number.
 KERNEL map_leaving(i64) {
