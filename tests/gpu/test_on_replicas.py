@@ -90,13 +90,13 @@ def test_replicas_find_what_one_gpu_finds(name, size, policy, transport, monkeyp
 @pytest.fixture
 def shared_rows(monkeypatch):
     """Let GPUs share out small levels, in balanced rounds and with chunks of rows; return the ranks of launches."""
-    ranks, begin = [], gpu_shares.Shares.begin
+    ranks, begin = [], gpu_shares.RowShares.begin
     monkeypatch.setattr(gpu_shares, "LEAST_ARCS", 0)
     monkeypatch.setattr(gpu_steps, "WARP_SLOTS", {True: 64, False: 64})
     monkeypatch.setattr(search_steps, "FEW", 3)
     monkeypatch.setattr(search_steps, "FREE", 0)
     monkeypatch.setattr(gpu_contraction, "PAIRS", 0)
-    monkeypatch.setattr(gpu_shares.Shares, "begin", lambda self: ranks.append(self.number) or begin(self))
+    monkeypatch.setattr(gpu_shares.RowShares, "begin", lambda self: ranks.append(self.number) or begin(self))
     return ranks
 
 
@@ -147,7 +147,7 @@ def test_small_levels_and_mailboxes_share_nothing_out(shared_rows, monkeypatch):
 )
 def test_an_error_of_a_gpu_that_shares_rows_is_raised_on_all(late, error, message, shared_rows, monkeypatch):
     """Let rank 1 fail before all agree on a launch, or behind that, where the other GPU waits for it."""
-    begin = gpu_shares.Shares.begin
+    begin = gpu_shares.RowShares.begin
 
     def failing(self):
         if late:
@@ -160,7 +160,7 @@ def test_an_error_of_a_gpu_that_shares_rows_is_raised_on_all(late, error, messag
         return True
 
     monkeypatch.setenv("DGRAPH_PEER_TIMEOUT", "0.05")
-    monkeypatch.setattr(gpu_shares.Shares, "begin", lambda self: (failing if self.number == 1 else begin)(self))
+    monkeypatch.setattr(gpu_shares.RowShares, "begin", lambda self: (failing if self.number == 1 else begin)(self))
     assert contexts(2, graph_of(False), run) == [True, True]
 
 

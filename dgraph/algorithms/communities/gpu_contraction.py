@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.communities.gpu_shares import Shares
+from dgraph.algorithms.communities.gpu_shares import RowShares
 from dgraph.algorithms.communities.gpu_steps import COUNTS, FEW_FILLED, LOOPS, MOVES, STALLED, GpuLevel, GpuSteps
 
 DENSE = 64
@@ -104,7 +104,7 @@ class GpuContraction(GpuSteps):
         inner, rows = int(counts[LOOPS]), (offsets, packed["out_targets"], packed["out_weights"], arrays["group_mass"])
         return GpuLevel(*rows, level.loops + inner), arrays["groups"]
 
-    def _cuts(self, starts: Any, shares: Shares) -> list[int]:
+    def _cuts(self, starts: Any, shares: RowShares) -> list[int]:
         """Return the first group whose row each GPU folds, and the number of groups, by the starts of their rows."""
         count = len(starts) - 1
         self._launch("cut_groups", {"offsets": starts, "group_starts": starts}, count, 1, **shares.split(0, 0))

@@ -1,4 +1,4 @@
-"""Shares: rows of communities that several GPUs share out, each of which holds all of them (``community_shares.cuh``).
+"""RowShares: rows of communities that several GPUs share out; each holds all of them (``community_shares.cuh``).
 
 A hash of a vertex's number names the GPU that folds its row. Kernels exchange moves through the mailboxes of the GPUs'
 whole graphs (``gathered_local.py``).
@@ -27,7 +27,7 @@ EXCHANGES = 1 << 13
 """Exchanges of a launch at most: 64 rounds of 64 sub-rounds have 4,160. An even number."""
 
 
-class Shares:
+class RowShares:
     """Share of this GPU in the rows of large levels.
 
     Args:
@@ -55,7 +55,7 @@ class Shares:
         }  # fmt: skip
 
     @classmethod
-    def of(cls, device: Any, replicas: Replicas | None, cursors: int) -> Shares | None:
+    def of(cls, device: Any, replicas: Replicas | None, cursors: int) -> RowShares | None:
         """Return the shares; None where kernels of several GPUs cannot wait for each other."""
         return cls(device, replicas, cursors) if replicas is not None and replicas.moves.boxes.direct else None
 

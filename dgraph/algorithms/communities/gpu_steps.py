@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.algorithms.communities.community_totals import CROWD, FEW_GROUPS, GROUPS, MOST_GROUPS, SPARSE, group_count
-from dgraph.algorithms.communities.gpu_shares import Shares
+from dgraph.algorithms.communities.gpu_shares import RowShares
 from dgraph.algorithms.communities.refinement import NOISE_BITS, noise
 from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cuda.codegen.kernel_parts import in_parts
@@ -132,7 +132,7 @@ class GpuSteps:
     def __init__(self, device: Any, narrow: bool, theta: float | None, left: Callable[[], int], replicas: Any = None):
         self.device, self.xp, self.theta, self.left = device, device.xp, theta, left
         self.kind = np.uint32 if narrow else np.uint64
-        self.shares, slots = Shares.of(device, replicas, COUNTS), WARP_SLOTS[narrow]
+        self.shares, slots = RowShares.of(device, replicas, COUNTS), WARP_SLOTS[narrow]
         name = f"communities_{'narrow' if narrow else 'wide'}"
         self.module = device.module(text(narrow, slots, self.shares is not None), name)
         self.counters = [self.xp.zeros(WORDS, np.uint64) for _ in range(2)]
@@ -166,8 +166,8 @@ class GpuSteps:
         blocks = blocks or self.device.blocks * self.module.resident(kernel)
         self.module.launch(kernel, blocks, argument, cooperative)
 
-    def shares_of(self, level: GpuLevel, share: int = FEW_GROUPS * SPARSE) -> Shares | None:
-        """Return the shares of a level's rows, if they are shared out; ``share`` as of :meth:`Shares.fits`."""
+    def shares_of(self, level: GpuLevel, share: int = FEW_GROUPS * SPARSE) -> RowShares | None:
+        """Return the shares of a level's rows, if they are shared out; ``share`` as of :meth:`RowShares.fits`."""
         shares = self.shares
         return shares if shares is not None and shares.fits(level.n, len(level.rows["targets"]), share) else None
 
