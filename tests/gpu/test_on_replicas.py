@@ -11,6 +11,7 @@ from simulated import Graph, succeed
 import partitioning
 from dgraph._support.compile_clock import clock
 from dgraph.algorithms.base import ALGORITHMS
+from dgraph.algorithms.communities import gpu_contraction, gpu_shares, gpu_steps, search_steps
 from dgraph.algorithms.kernels.independent import independent_cuda
 from dgraph.algorithms.kernels.strong import strong_cuda
 from dgraph.algorithms.on_replicas import solved
@@ -19,7 +20,7 @@ from dgraph.backend.cuda.gathered import gathered_graph, row_assembly, small_rep
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.transports import bulk_moves
 from dgraph.engine.rounds.context import Context
-from dgraph.errors import OutOfMemory, UsageError
+from dgraph.errors import InternalError, OutOfMemory, UsageError
 from dgraph.graph.build.local_graph import build
 from dgraph.report import Progress, Record
 
@@ -107,15 +108,33 @@ def test_hosts_gather_a_small_graph(name, changed, monkeypatch):
         np.testing.assert_array_equal(columns[key], values)
 
 
-@pytest.mark.parametrize("name", ["louvain", "leiden"])
-def test_replicas_find_the_communities_of_one_gpu(name):
+@pytest.fixture
+def shared_rows(monkeypatch):
+    """Let GPUs share out small levels, in balanced rounds and with chunks of rows; return the ranks of launches."""
+    ranks, begin = [], gpu_shares.RowShares.begin
+    monkeypatch.setattr(gpu_shares, "LEAST_ARCS", 0)
+    monkeypatch.setattr(gpu_steps, "WARP_SLOTS", {True: 64, False: 64})
+    monkeypatch.setattr(search_steps, "FEW", 3)
+    monkeypatch.setattr(search_steps, "FREE", 0)
+    monkeypatch.setattr(gpu_contraction, "PAIRS", 0)
+    monkeypatch.setattr(gpu_shares.RowShares, "begin", lambda self: ranks.append(self.number) or begin(self))
+    return ranks
+
+
+def check_communities(name, size, mutants=()):
+    """Compare the communities of several GPUs with those of one."""
+
+    def changed(ctx):
+        ctx.backend.device.mutants = mutants
+
     graph = graph_of(False)
     alone, summary, _ = answers(1, graph, name)
-    columns, again, choices = answers(2, graph, name, policy="cvc")
+    columns, again, choices = answers(size, graph, name, changed, policy="cvc")
     assert (choices["placement"], again) == ("replicas", summary)
     np.testing.assert_array_equal(columns["community"], alone["community"])
 
 
+<<<<<<< HEAD
 def test_compilation_on_a_replica_is_counted_once(monkeypatch):
     def compiled(self):
         clock.seconds += 100.0
@@ -130,6 +149,57 @@ def test_compilation_on_a_replica_is_counted_once(monkeypatch):
         return ctx.record.seconds["compile"]
 
     assert all(100.0 <= spent < 200.0 for spent in contexts(2, graph_of(False), seconds))
+=======
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [("leiden", 2), *(pytest.param(*case, marks=pytest.mark.exhaustive) for case in [("louvain", 2), ("leiden", 4)])],
+)
+def test_replicas_find_the_communities_of_one_gpu(name, size, shared_rows):
+    check_communities(name, size)
+    assert set(shared_rows) == set(range(size))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("mutant", [
+    ("env.active[v] = MOVING, env.crossed", "env.crossed"), (", own = group + (u32)env.first_group", ", own = group"),
+], ids=["moving", "group"])  # fmt: skip
+def test_mutants_of_shared_rows_give_other_communities(mutant, shared_rows, monkeypatch):
+    """A GPU may also wait for another one, where these count different rows."""
+    monkeypatch.setenv("DGRAPH_PEER_TIMEOUT", "0.5")
+    with pytest.raises((AssertionError, InternalError)):
+        check_communities("louvain", 2, (mutant,))
+
+
+def test_small_levels_and_mailboxes_share_nothing_out(shared_rows, monkeypatch):
+    monkeypatch.setattr(bulk_moves, "PIECE", gpu_shares.SPARE * gpu_shares.MOVER - 16)
+    _, summary, _ = answers(2, graph_of(False), "louvain")
+    monkeypatch.setattr(bulk_moves, "PIECE", 1 << 20)
+    monkeypatch.setattr(gpu_shares, "LEAST_ARCS", 1 << 10)
+    assert answers(2, graph_of(False), "louvain")[1] == summary
+    assert not shared_rows
+
+
+@pytest.mark.parametrize(
+    ("late", "error", "message"), [(False, UsageError, "no room"), (True, InternalError, "waited")]
+)
+def test_an_error_of_a_gpu_that_shares_rows_is_raised_on_all(late, error, message, shared_rows, monkeypatch):
+    """Let rank 1 fail before all agree on a launch, or behind that, where the other GPU waits for it."""
+    begin = gpu_shares.RowShares.begin
+
+    def failing(self):
+        if late:
+            begin(self)
+        raise UsageError("no room")
+
+    def run(ctx):
+        with pytest.raises(error, match=message):
+            solved(ALGORITHMS["louvain"](), ctx)
+        return True
+
+    monkeypatch.setenv("DGRAPH_PEER_TIMEOUT", "0.05")
+    monkeypatch.setattr(gpu_shares.RowShares, "begin", lambda self: (failing if self.number == 1 else begin)(self))
+    assert contexts(2, graph_of(False), run) == [True, True]
+>>>>>>> b-commtwo
 
 
 @pytest.fixture

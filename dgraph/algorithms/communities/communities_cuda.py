@@ -65,7 +65,8 @@ def _begun(ctx: Context, settings: SearchSettings, graph: Any, device: Any) -> t
         halves = 2.0 ** (shift // 2), 2.0 ** (shift - shift // 2)  # either is finite
         weights = xp.rint(costs * halves[0] * halves[1]).astype(np.int64)
     left = lambda: AT_ONCE if ctx.max_rounds is None else max(ctx.max_rounds - ctx.rounds, 1)  # noqa: E731
-    engine = GpuEngine(device, weights is None and graph.edges < 1 << 31, settings.theta, left)
+    replicas = getattr(ctx.local, "replicas", None)
+    engine = GpuEngine(device, weights is None and graph.edges < 1 << 31, settings.theta, left, replicas)
     level, whole = engine.level_of(graph, weights, settings.cpm)
     engine.units = Units.of(settings.cpm, settings.resolution, whole, shift, level.n)
     return engine, level

@@ -111,16 +111,33 @@ KERNEL take_pairs(i64 count) {
         if (row[i]) atomicAdd(env.results + LOOPS, row[i]);
     }
 }
+// The groups from which on each GPU folds the rows, so that all have about as many arcs, in ``block_counts``.
+KERNEL cut_groups(i64 count) {
+    for (u64 gpu = thread_rank(); gpu < (u64)env.gpus; gpu += threads()) {
+        const i64 wanted = (i64)(env.group_starts[count] * gpu / env.gpus);
+        i64 first = 0, last = count;
+        while (first < last) {
+            const i64 middle = (first + last) / 2;
+            if (env.group_starts[middle] < wanted) first = middle + 1;
+            else last = middle;
+        }
+        const bool nearer = first > 0 && wanted - env.group_starts[first - 1] < env.group_starts[first] - wanted;
+        env.block_counts[gpu] = (u64)(nearer ? first - 1 : first);
+    }
+}
 KERNEL map_arcs(i64) {
     SHARED(Room, room);
     load_lists(room);
-    walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool) {
+    const auto map = [](u32 v, i64 first, i64 last, bool) {
         const i64 shift = env.group_starts[env.groups[v]] + env.row_starts[v] - env.offsets[v];
         for (i64 e = first + lane_id(); e < last; e += 32) {
             env.out_targets[e + shift] = env.groups[env.targets[e]];
             if (env.weights) env.out_weights[e + shift] = env.weights[e];
         }
-    });
+    };
+    const auto is_own_group = [](u32 v) { return (i64)env.groups[v] >= env.first_group && (i64)env.groups[v] < env.end_group; };
+    if (SHARED_ROWS && env.gpus > 1) walk_some(room.lists, is_own_group, map);
+    else walk_all_rows(room.lists, map);
 }
 // The arcs of each row that leave its group, from the row's start on; ``lengths``, 0 before, gets their number.
 KERNEL map_leaving(i64) {
@@ -158,7 +175,7 @@ struct Merging {
     u64* loops; // of the block: rows of all blocks would wait for one word
     u32 v, own;
     __device__ bool open(u32 group) {
-        v = own = group;
+        v = group, own = group + (u32)env.first_group;
         return true;
     }
     __device__ u32 label(u32 u) const { return u; }
@@ -185,6 +202,7 @@ KERNEL_OF(4) merge_rows(i64) { // cooperative
         grid_barrier(env.gate, due); // tables are used again
     }
     if (threadIdx.x == 0 && room.loops) atomicAdd(env.results + LOOPS, room.loops);
+    if (SHARED_ROWS && env.gpus > 1) meet_peers(env.results + LOOPS, true, env.exchange + 1, due);
 }
 // The first ``lengths`` arcs of each row, at its new offset, or at its place in its group's row.
 KERNEL pack_rows(i64) {

@@ -11,6 +11,8 @@
 #define POURED 4 // slots of its table that a thread adds to a row's at once
 #define NONE 0xffffffffu
 
+#define SIDES (SHARED_ROWS ? 2 : 1) // of lists: rows that this GPU folds, and those of others
+
 // Words of ``tally`` and ``used``: rows by sub-round and class, then chunks and slots of long rows by sub-round.
 #define CHUNKS (MOST_GROUPS * CLASSES)
 #define SLOTS (CHUNKS + MOST_GROUPS)
@@ -19,6 +21,17 @@
 struct alignas(2 * sizeof(weight_t)) Slot { // of a table in global memory
     u32 key;
     weight_t sum;
+};
+
+struct Mover { // vertex that is to move to a community, and by how much that gains more than to stay
+    u32 v, label;
+    i64 margin;
+};
+struct Peer { // another GPU with these rows: two mailboxes to and from it, and words that announce what is in them
+    void* outbox[2];
+    const void* inbox[2];
+    u64* signal;
+    const u64* signals;
 };
 
 struct Env {
@@ -69,6 +82,11 @@ struct Env {
     i64 n, scale, price, salt, next_salt, factor, least_high, least_low, share;
     i64 fewest, most_rows, most_chunks, most_slots; // a launch goes on while its lists are of these sizes
     i64 tiles, balanced, distinct; // tiles of a chunk; distinct: no row has two arcs to one vertex
+    // Rows shared out to GPUs that hold all of them: ``community_shares.cuh``.
+    i64 gpus, gpu, exchange, peer_timeout, most_sent; // GPUs, this one's number; exchanges so far, nanoseconds and movers of one at most
+    const Peer* peers;
+    u64 *owned, *sent; // cursors of own rows, as ``used`` of the others; movers of an exchange
+    i64 first_group, end_group, most_labels; // contraction: groups of this GPU, whose rows are numbered from 0, and all groups
     i64 patience, many; // bounds of rows of more than ``many`` arcs count 1/2^patience of the weight that neighbours have moved
 };
 CONSTANT Env env;
@@ -83,13 +101,18 @@ CONSTANT Env env;
 #define SQUARES 1
 #define MOVES 5
 #define LOOPS 6
+#define STALLED 7
+
+// True if rows are shared out to several GPUs, and if this one folds that of v.
+DEVICE bool is_shared() { return SHARED_ROWS && env.owned; }
+DEVICE bool is_own(u32 v) { return !is_shared() || (mix(v) >> 32) * (u64)env.gpus >> 32 == (u64)env.gpu; }
 
 DEVICE u64 weight(i64 e) { return env.weights ? (u64)env.weights[e] : 1; }
 DEVICE int group_of(u32 v, i64 salt, int groups) { return (int)(mixed((i64)v, salt) & (groups - 1)); }
 DEVICE int class_of(i64 length) { return length <= SHORT ? 0 : length <= WARP_SLOTS / 2 ? 1 : length <= BLOCK_MOST ? 2 : 3; }
 DEVICE u64 chunks_of(i64 length) { return ((u64)length + ROW_CHUNK - 1) / ROW_CHUNK; }
 DEVICE u64 slots_of(i64 length) { // up to 75 % are used: every slot is read, and most labels of a row are few
-    const u64 keys = (u64)smaller(length, env.n);
+    const u64 keys = (u64)smaller(length, SHARED_ROWS && env.most_labels ? env.most_labels : env.n);
     return 64 + keys + keys / 3;
 }
 
@@ -127,8 +150,8 @@ struct Room {
     Lists lists;
     u32 keys[BLOCK_SLOTS];
     weight_t sums[BLOCK_SLOTS];
-    u32 counted[CHUNKS];
-    u64 base[CHUNKS];
+    u32 counted[SIDES * CHUNKS];
+    u64 base[SIDES * CHUNKS];
     Score best[BLOCK / 32];
     u64 own[BLOCK / 32];
     double drift, earlier;
@@ -208,30 +231,47 @@ DEVICE void tally_rows_of(Room& room, i64 salt, bool all) {
         if (room.counted[i]) atomicAdd(env.next_tally + i, (u64)room.counted[i]);
 }
 
-// Write the lists that were counted. By all blocks.
+// Write the lists that were counted: of each, own rows from its start on, others from its end. By all blocks.
 DEVICE void list_rows_of(Room& room, i64 salt, bool all) {
     const Lists& lists = room.lists;
+    const int list_count = lists.groups * CLASSES;
+    u64* used = is_shared() ? env.owned : env.used;
     for (u64 tile = (u64)blockIdx.x * BLOCK; tile < (u64)env.n; tile += threads()) {
         const u64 v = tile + threadIdx.x;
         const bool wanted = v < (u64)env.n && is_listed(v, all);
-        for (u32 i = threadIdx.x; i < lists.groups * CLASSES; i += BLOCK) room.counted[i] = 0;
+        for (u32 i = threadIdx.x; i < SIDES * list_count; i += BLOCK) room.counted[i] = 0;
         if (!__syncthreads_or(wanted)) continue;
         const i64 length = wanted ? env.offsets[v + 1] - env.offsets[v] : 0;
         const int group = group_of((u32)v, salt, lists.groups), kind = class_of(length), list = group * CLASSES + kind;
-        const u32 mine = wanted ? atomicAdd(room.counted + list, 1u) : 0;
+        const bool own = is_own((u32)v);
+        const int side = own ? list : list_count + list;
+        const u32 mine = wanted ? atomicAdd(room.counted + side, 1u) : 0;
         __syncthreads();
-        for (u32 i = threadIdx.x; i < lists.groups * CLASSES; i += BLOCK)
-            room.base[i] = room.counted[i] ? atomicAdd(env.used + i, (u64)room.counted[i]) : 0;
+        for (u32 i = threadIdx.x; i < SIDES * list_count; i += BLOCK) {
+            u64* cursor = i < list_count ? used + i : env.used + i - list_count;
+            room.base[i] = room.counted[i] ? atomicAdd(cursor, (u64)room.counted[i]) : 0;
+        }
         __syncthreads();
-        if (wanted) env.listed[lists.start[list] + room.base[list] + mine] = (u32)v;
+        const u64 before = room.base[side] + mine;
+        if (wanted) env.listed[own ? lists.start[list] + before : lists.start[list + 1] - 1 - before] = (u32)v;
         if (wanted && kind == 3) {
-            const u64 chunks = chunks_of(length), table = atomicAdd(env.used + SLOTS + group, slots_of(length));
-            const u64 first = lists.chunk_start[group] + atomicAdd(env.used + CHUNKS + group, chunks);
+            u64* cursors = own ? used : env.used;
+            const u64 chunks = chunks_of(length), table = atomicAdd(cursors + SLOTS + group, slots_of(length));
+            const u64 placed = atomicAdd(cursors + CHUNKS + group, chunks);
+            const u64 first = own ? lists.chunk_start[group] + placed : lists.chunk_start[group + 1] - placed - chunks;
             for (u64 k = 0; k < chunks; k++)
                 env.chunk_row[first + k] = (u32)v, env.chunk_index[first + k] = (u32)k, env.chunk_table[first + k] = table;
         }
         __syncthreads();
     }
+}
+
+// Ends of the rows of a list, and of the chunks of a sub-round, that this GPU folds.
+DEVICE u64 rows_end(const Lists& lists, int list) {
+    return is_shared() ? lists.start[list] + FRESH(env.owned + list) : lists.start[list + 1];
+}
+DEVICE u64 chunks_end(const Lists& lists, int group) {
+    return is_shared() ? lists.chunk_start[group] + FRESH(env.owned + CHUNKS + group) : lists.chunk_start[group + 1];
 }
 
 // Long rows of a sub-round by eighths of chunks, each by a warp: ``f(v, first arc, last, true for the row's first arcs)``.

@@ -207,8 +207,8 @@ DEVICE void balance(const Lists& lists, int group, i64 salt, u32& due) {
 }
 
 // A round: list active rows; in each sub-round choose, move totals and activate neighbours, take labels. Then count the next.
-// INNER: change of the weight of arcs within communities. By all blocks; a grid barrier must follow.
-DEVICE void move_round(Room& room, i64 salt, u32& due) {
+// INNER: change of the weight of arcs within communities. By all blocks; a grid barrier must follow. False if a GPU is missing.
+DEVICE bool move_round(Room& room, i64 salt, i64& exchange, u32& due) {
     list_rows_of(room, salt, false);
     grid_barrier(env.gate, due);
     if (blockIdx.x == 0) {
@@ -221,9 +221,11 @@ DEVICE void move_round(Room& room, i64 salt, u32& due) {
         const Moving<false> moving = moving_of<false>(room, group, false, salt);
         fold_rows(moving, room, group, due);
         grid_barrier(env.gate, due);
+        if (is_shared() && !exchange_movers(room.lists, group, env.labels, ++exchange, due)) return false;
         if (env.balanced) balance(room.lists, group, salt, due);
         // Weight gained within communities by an arc of a vertex that moves; its end in another community looks again.
         const auto crossed = [&](u32 u, i64 e, u32 old, u32 taken) {
+            if (!is_own(u)) return;
             const u32 flags = FRESH(env.active + u), before = env.labels[u];
             const u32 after = flags & MOVING ? env.proposed[u] : before;
             const i64 x = (i64)weight(e) * (before == after ? 2 : 1);
@@ -248,9 +250,11 @@ DEVICE void move_round(Room& room, i64 salt, u32& due) {
     }
     change = warp_sum(change);
     if (lane_id() == 0 && change) atomicAdd(env.results + INNER, (u64)change);
+    if (is_shared() && !exchange_active(INNER, ++exchange, due)) return false;
     add_squares();
     end_outflow();
     tally_rows_of(room, next_of(salt), false);
+    return true;
 }
 
 // Compare the quality after a round with the best one. Each block computes the same.
@@ -278,7 +282,7 @@ DEVICE void compare_quality(Room& room) {
 KERNEL_OF(4) move_rounds(i64 most) {
     SHARED(Room, room);
     u32 due = 0;
-    i64 salt = env.salt;
+    i64 salt = env.salt, exchange = env.exchange;
     load_lists(room, true);
     if (threadIdx.x == 0) {
         room.first = {env.search[START], env.search[START + 1]}, room.most = {env.search[BEST], env.search[BEST + 1]};
@@ -286,7 +290,7 @@ KERNEL_OF(4) move_rounds(i64 most) {
     }
     for (i64 round = 1;; round++) {
         if (thread_rank() == 0) env.actives[round - 1] = room.lists.start[room.lists.groups * CLASSES];
-        move_round(room, salt, due);
+        if (!move_round(room, salt, exchange, due)) return;
         grid_barrier(env.gate, due);
         compare_quality(room);
         if (room.improved)
@@ -345,6 +349,7 @@ KERNEL drop_bounds(i64) {
 
 KERNEL begin_moves(i64 all) {
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
+        if (!is_own((u32)v)) env.slack[v] = NO_SLACK;
         const bool looks = all ? env.offsets[v + 1] > env.offsets[v] || env.sizes[env.labels[v]] > 1 : env.active[v];
         env.active[v] = (looks ? ACTIVE : 0) | (env.slack[v] > NO_SLACK ? BOUNDED : 0);
         env.proposed[v] = env.labels[v];
@@ -369,7 +374,7 @@ KERNEL mark_candidates(i64) {
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
         const u32 own = env.labels[v];
         const bool alone = env.offsets[v + 1] == env.offsets[v] && env.sizes[own] == 1;
-        env.active[v] = !alone && !stays<false>((u32)v, own, env.price * env.mass[v], drift), env.proposed[v] = own;
+        env.active[v] = is_own((u32)v) && !alone && !stays<false>((u32)v, own, env.price * env.mass[v], drift), env.proposed[v] = own;
     }
 }
 
@@ -385,4 +390,7 @@ KERNEL_OF(4) find_gaining(i64) {
         fold_rows(finding, room, group, due);
         if (room.lists.chunk_start[group] < room.lists.chunk_start[group + 1]) grid_barrier(env.gate, due);
     }
+    if (!is_shared()) return;
+    grid_barrier(env.gate, due);
+    exchange_active(MOVES, env.exchange + 1, due);
 }

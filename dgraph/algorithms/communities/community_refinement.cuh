@@ -49,6 +49,7 @@ struct Refining {
 KERNEL_OF(4) refine_rows(i64) {
     SHARED(Room, room);
     u32 due = 0;
+    i64 exchange = env.exchange;
     load_lists(room);
     list_rows_of(room, env.salt, true);
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
@@ -68,6 +69,7 @@ KERNEL_OF(4) refine_rows(i64) {
         const Refining refining = {group};
         fold_rows(refining, room, group, due);
         grid_barrier(env.gate, due);
+        if (is_shared() && !exchange_movers(room.lists, group, env.parts, ++exchange, due)) return;
         walk_rows(room.lists, group, [&](u32 v, i64 first, i64 last, bool begins) {
             const u32 part = FRESH(env.proposed + v);
             if (part == FRESH(env.parts + v)) return;
@@ -88,4 +90,5 @@ KERNEL_OF(4) refine_rows(i64) {
         take_proposals(room.lists, group, env.parts, false);
         grid_barrier(env.gate, due);
     }
+    if (is_shared()) end_own_lists();
 }

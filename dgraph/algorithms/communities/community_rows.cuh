@@ -320,17 +320,20 @@ template <class M> CALLED void close_chunks(M& m, const Chunk& c) { // by a warp
 template <class M> DEVICE void fold_rows(const M& maker, Room& room, int group, u32& due) {
     const Lists& lists = room.lists;
     const u64* start = lists.start + group * CLASSES;
+    u64 end = rows_end(lists, group * CLASSES);
     M m = maker;
-    if constexpr (M::packed) fold_packed(maker, start[0], start[1], rows_each(start[1] - start[0]));
+    if constexpr (M::packed) fold_packed(maker, start[0], end, rows_each(end - start[0]));
     else
-        for (u64 i = start[0] + warp_rank(); i < start[1]; i += warps())
+        for (u64 i = start[0] + warp_rank(); i < end; i += warps())
             if (m.open(FRESH(env.listed + i))) fold_short(m);
-    for (u64 i = start[1] + warp_rank(); i < start[2]; i += warps())
+    end = rows_end(lists, group * CLASSES + 1);
+    for (u64 i = start[1] + warp_rank(); i < end; i += warps())
         if (m.open(FRESH(env.listed + i))) fold_by_warp(m, room);
+    end = rows_end(lists, group * CLASSES + 2);
     __syncthreads();
-    for (u64 i = start[2] + blockIdx.x; i < start[3]; i += gridDim.x)
+    for (u64 i = start[2] + blockIdx.x; i < end; i += gridDim.x)
         if (m.open(FRESH(env.listed + i))) fold_by_block(m, room);
-    const u64 first = lists.chunk_start[group], last = lists.chunk_start[group + 1];
+    const u64 first = lists.chunk_start[group], last = chunks_end(lists, group);
     if (first == last) return;
     for (u64 j = first + gridDim.x - 1 - blockIdx.x; j < last; j += gridDim.x) { // the last blocks have fewer rows of the other classes
         const Chunk c(j);

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.communities.gpu_steps import COUNTS, FEW_FILLED, LOOPS, MOVES, GpuLevel, GpuSteps
+from dgraph.algorithms.communities.gpu_shares import RowShares
+from dgraph.algorithms.communities.gpu_steps import COUNTS, FEW_FILLED, LOOPS, MOVES, STALLED, GpuLevel, GpuSteps
 
 DENSE = 64
 """Arcs of a level between two vertices are added up if there are more than the square of its vertices over DENSE."""
@@ -72,24 +73,42 @@ class GpuContraction(GpuSteps):
         filled = self._filled(arrays, count)
         if filled <= FEW_FILLED and filled**2 <= PAIRS * len(level.rows["targets"]):
             return self._paired(level, arrays | lists, filled), arrays["groups"]
-        arrays["group_starts"], arcs = self._starts(arrays["group_rows"]), len(level.rows["targets"])
+        starts = arrays["group_starts"] = self._starts(arrays["group_rows"])
+        arcs, shares, lengths = len(level.rows["targets"]), self.shares_of(level), xp.zeros(count, np.int64)
+        cuts = [0, count] if shares is None else self._cuts(starts, shares)
+        first, end = cuts[:2] if shares is None else cuts[shares.number : shares.number + 2]
+        split = {} if shares is None else shares.split(first, end)
         arrays |= {"out_targets": xp.empty(arcs, np.uint32), "out_weights": xp.empty(arcs, kind)}
-        self._launch("map_arcs", arrays | lists)
+        self._launch("map_arcs", arrays | lists, **split)
         weights = arrays["out_weights"]
-        mapped = {"offsets": arrays["group_starts"], "targets": arrays["out_targets"], "out_weights": weights}
-        mapped |= {"weights": None if level.rows["weights"] is None else weights, "lengths": xp.zeros(count, np.int64)}
+        mapped = {"offsets": starts[first : end + 1], "targets": arrays["out_targets"], "out_weights": weights}
+        mapped |= {"weights": None if level.rows["weights"] is None else weights, "lengths": lengths[first:end]}
+        mapped["most_labels"] = count
         lists = self._listing(self._tallied(mapped, True, 0), {})
         tally = self.copied(self.counters[0][:COUNTS])
         self._clear()
-        self._launch("merge_rows", mapped | lists, 0, self._grid("merge_rows", count, count)[0], True)
-        inner = int(self._counted()[LOOPS])
-        offsets = self._starts(mapped["lengths"])
-        arcs = int(self.device.get(offsets[-1:])[0])
-        packed = {"out_targets": xp.empty(arcs, np.uint32), "out_weights": xp.empty(arcs, kind)}
-        mapped |= {"weights": weights, "out_offsets": offsets, "tally": tally}
+        split |= {} if shares is None else shares.begin()
+        self._launch("merge_rows", mapped | lists, 0, self._grid("merge_rows", count, count)[0], True, **split)
+        counts = self._counted()
+        if shares is not None:
+            shares.check(int(counts[STALLED]))
+            shares.spread(lengths, cuts)
+        offsets = self._starts(lengths)
+        begins = [int(self.device.get(offsets[cut : cut + 1])[0]) for cut in cuts]
+        packed = {"out_targets": xp.empty(begins[-1], np.uint32), "out_weights": xp.empty(begins[-1], kind)}
+        mapped |= {"weights": weights, "out_offsets": offsets[first:], "tally": tally}
         self._launch("pack_rows", mapped | lists | packed)
-        rows = offsets, packed["out_targets"], packed["out_weights"], arrays["group_mass"]
+        if shares is not None:
+            for array in packed.values():
+                shares.spread(array, begins)
+        inner, rows = int(counts[LOOPS]), (offsets, packed["out_targets"], packed["out_weights"], arrays["group_mass"])
         return GpuLevel(*rows, level.loops + inner), arrays["groups"]
+
+    def _cuts(self, starts: Any, shares: RowShares) -> list[int]:
+        """Return the first group whose row each GPU folds, and the number of groups, by the starts of their rows."""
+        count = len(starts) - 1
+        self._launch("cut_groups", {"offsets": starts, "group_starts": starts}, count, 1, **shares.split(0, 0))
+        return [*self.device.read(self.tables["block_counts"][: shares.gpus]).tolist(), count]
 
     def _filled(self, arrays: dict[str, Any], count: int) -> int:
         """Return how many of the groups have arcs; number these if they are few."""

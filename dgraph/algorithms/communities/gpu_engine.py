@@ -12,9 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.communities.community_totals import group_count
+from dgraph.algorithms.communities.community_totals import GROUPS, group_count
 from dgraph.algorithms.communities.gpu_contraction import GpuContraction
-from dgraph.algorithms.communities.gpu_steps import CHUNKS, MOVES, RESULTS, SQUARES, USED, WORDS, GpuLevel, tiles_of
+from dgraph.algorithms.communities.gpu_steps import (
+    CHUNKS,
+    MOVES,
+    RESULTS,
+    SQUARES,
+    STALLED,
+    USED,
+    WORDS,
+    GpuLevel,
+    slots_of,
+    tiles_of,
+)
 from dgraph.algorithms.communities.refinement import inverse
 from dgraph.algorithms.communities.serial_moves import PASSES as SWEEPS
 
@@ -100,9 +111,12 @@ class GpuEngine(GpuContraction):
         arrays = partition.arrays | {"active": flags, "proposed": xp.empty(n, np.uint32), "kept": kept, "tally": words}
         arrays |= {"search": search, "actives": search[ACTIVES:]}
         arrays["inflow"] = xp.zeros(n, np.int64) if balanced else None
+        shares = self.shares_of(partition.level)
         places = {"next_tally": words, "used": words[USED:], "results": words[RESULTS:]}
-        places["tiles"] = tiles_of(len(partition.level.rows["targets"]), group_count(n, n))
-        self._launch("begin_moves", arrays, int(active is None))
+        gpus = 1 if shares is None else shares.gpus
+        places["tiles"] = tiles_of(len(partition.level.rows["targets"]) // gpus, group_count(n, n))
+        places |= {} if shares is None else shares.members
+        self._launch("begin_moves", arrays, int(active is None), **places)
         salt = salts()
         self._launch("tally_rows", arrays, next_salt=salt, **places)
         counts, lists = device.read(words).copy(), {"listed": xp.empty(n, np.uint32)}
@@ -111,6 +125,9 @@ class GpuEngine(GpuContraction):
             lists = self._listing(counts, lists, n)
             blocks, fewest, most_rows = self._grid("move_rounds", count, n)
             bounds = {"most_chunks": len(lists["chunk_row"]), "most_slots": len(self.tables["table"])}
+            if shares is not None:  # the table's length differs by GPU
+                bounds["most_slots"] = slots_of(counts, group_count(count, n))
+                places |= shares.begin()
             bounds |= {"fewest": fewest, "most_rows": min(most_rows, n), "share": share, "balanced": int(balanced)}
             bounds |= {"patience": patience, "many": many}
             bounds["least_high"], bounds["least_low"] = _limbs(least)
@@ -120,6 +137,8 @@ class GpuEngine(GpuContraction):
                 price=units.price, salt=salt, **bounds, **places,
             )  # fmt: skip
             counts = device.read(words).copy()
+            if shares is not None:
+                shares.check(int(counts[STALLED]))
             after = counts[WORDS:]
             for active_rows in after[ACTIVES + 1 : ACTIVES + int(after[ROUNDS])]:
                 salts()
@@ -136,15 +155,21 @@ class GpuEngine(GpuContraction):
         """Return 1 for vertices that gain by a move, uint8 (n,), and their number."""
         xp, n, scale, price = self.xp, partition.level.n, self.units.scale, self.units.price
         arrays = partition.arrays | {"active": xp.empty(n, np.uint8), "proposed": xp.empty(n, np.uint32)}
-        self._launch("mark_candidates", arrays, scale=scale, price=price)
+        shares = self.shares_of(partition.level)
+        numbers = {"scale": scale, "price": price} | ({} if shares is None else shares.members)
+        self._launch("mark_candidates", arrays, **numbers)
         counts = self._tallied(arrays, False, 0)
-        if not counts[:CHUNKS].any():
+        if shares is None and not counts[:CHUNKS].any():
             return arrays["active"], 0
         lists = self._listing(counts, {})
         self._clear()
         blocks = self._grid("find_gaining", int(counts[:CHUNKS].sum()), n)[0]
-        self._launch("find_gaining", arrays | lists, 0, blocks, True, scale=scale, price=price)
-        return arrays["active"], int(self._counted()[MOVES])
+        numbers |= {} if shares is None else shares.begin()
+        self._launch("find_gaining", arrays | lists, 0, blocks, True, **numbers)
+        counts = self._counted()
+        if shares is not None:
+            shares.check(int(counts[STALLED]))
+        return arrays["active"], int(counts[MOVES])
 
     def sweep(self, partition: GpuPartition, active: Any, count: int, marks: Any | None) -> Any:
         """Move vertices that have marks and the first ``count`` active ones, in turn; return marks of all of them."""
@@ -178,9 +203,12 @@ class GpuEngine(GpuContraction):
         arrays = partition.arrays | {name: xp.empty(n, kind) for name, kind in names.items()}
         lists = self._listing(self._tallied(arrays, True, salt), {})
         self._clear()
-        blocks = self._grid("refine_rows", n, n)[0]
+        blocks, shares = self._grid("refine_rows", n, n)[0], self.shares_of(partition.level, GROUPS)
+        share = {} if shares is None else shares.members | shares.begin()
         self._launch(
             "refine_rows", arrays | lists, 0, blocks, True, scale=self.units.scale, price=self.units.price, salt=salt,
-            factor=int(np.float64(factor).view(np.int64)),
+            factor=int(np.float64(factor).view(np.int64)), **share,
         )  # fmt: skip
+        if shares is not None:
+            shares.check(int(self._counted()[STALLED]))
         return arrays["parts"]

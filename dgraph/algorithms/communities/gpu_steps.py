@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.algorithms.communities.community_totals import CROWD, FEW_GROUPS, GROUPS, MOST_GROUPS, SPARSE, group_count
+from dgraph.algorithms.communities.gpu_shares import RowShares
 from dgraph.algorithms.communities.refinement import NOISE_BITS, noise
 from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cuda.codegen.kernel_parts import in_parts
@@ -27,7 +28,7 @@ CLASSES, CHUNKS, SLOTS, COUNTS = 4, 4 * MOST_GROUPS, 5 * MOST_GROUPS, 6 * MOST_G
 USED, RESULTS = COUNTS, 2 * COUNTS
 """First words of the cursors and of the results that follow a tally in an array of counters."""
 
-INNER, SQUARES, MOVES, LOOPS, GATE, WORDS = (RESULTS + i for i in (0, 1, 5, 6, 8, 9))
+INNER, SQUARES, MOVES, LOOPS, STALLED, GATE, WORDS = (RESULTS + i for i in (0, 1, 5, 6, 7, 8, 9))
 """Words of the results; SQUARES has four limbs of 32 bits."""
 
 GRIDS = (1, 1 << 11, 32), (1 << 10, 1 << 16, 132), (1 << 15, 1 << 40, 1 << 40)
@@ -55,7 +56,8 @@ MEMBERS = (
     "ids", "wide_ids", "degrees", "gate", "kept", "owners", "search", "actives", "n", "scale", "price", "salt",
     "next_salt", "factor", "least_high", "least_low", "share", "fewest", "most_rows", "most_chunks", "most_slots",
     "tiles", "balanced", "distinct",
-    "patience", "many",
+    "gpus", "gpu", "exchange", "peer_timeout", "most_sent", "peers", "owned", "sent", "first_group", "end_group",
+    "most_labels", "patience", "many",
 )  # fmt: skip
 """Members of ``Env``."""
 
@@ -63,20 +65,32 @@ PLACES = {name: place for place, name in enumerate(MEMBERS)}
 
 
 @cache
-def text(narrow: bool, slots: int) -> str:
-    """Return the kernels' text. ``narrow``: sums of weights take 32 bits; ``slots``: of a warp's table."""
+def text(narrow: bool, slots: int, shared: bool = False) -> str:
+    """Return the kernels' text.
+
+    Args:
+        narrow: sums of weights take 32 bits.
+        slots: of a warp's table.
+        shared: several GPUs may share rows out.
+    """
     definitions = (
         f"typedef {'u32' if narrow else 'u64'} weight_t;\n#define WARP_SLOTS {slots}\n#define DRAWS {1 << NOISE_BITS}\n"
         f"#define GROUPS {GROUPS}\n#define FEW_GROUPS {FEW_GROUPS}\n#define SPARSE {SPARSE}\n"
-        f"#define MOST_GROUPS {MOST_GROUPS}\n#define CROWD {CROWD}\n#define FEW_FILLED {FEW_FILLED}"
+        f"#define MOST_GROUPS {MOST_GROUPS}\n#define CROWD {CROWD}\n#define FEW_FILLED {FEW_FILLED}\n"
+        f"#define SHARED_ROWS {int(shared)}"
     )
-    files = ("lists", "rows", "moves", "sweep", "refinement", "levels")
+    files = ("lists", "shares", "rows", "moves", "sweep", "refinement", "levels")
     return in_parts(own_text(definitions, "union_find", *(f"community_{file}" for file in files)), 8)
 
 
 def tiles_of(arcs: int, groups: int) -> int:
     """Return the tiles of a chunk of a level's long rows, in a round of ``groups`` sub-rounds."""
     return min(1 << (arcs * GROUPS // (ARCS_OF_A_TILE * groups)).bit_length(), TILES)
+
+
+def slots_of(counts: np.ndarray, groups: int) -> int:
+    """Return the most slots of tables of one of ``groups`` sub-rounds, of a tally."""
+    return int(counts[SLOTS:COUNTS].reshape(-1, groups).sum(axis=0).max())
 
 
 class GpuLevel:
@@ -107,6 +121,7 @@ class GpuSteps:
         narrow: True if all weights are 1 and their sum is below 2^32.
         theta: randomness of the refinement.
         left: returns the number of rounds that a launch may take, 1 or more.
+        replicas: GPUs that hold the same graph and run the same steps; None: there are no others.
 
     Attributes:
         units: of the quality, once level 0 is there.
@@ -114,10 +129,12 @@ class GpuSteps:
 
     units: Units
 
-    def __init__(self, device: Any, narrow: bool, theta: float | None, left: Callable[[], int]):
+    def __init__(self, device: Any, narrow: bool, theta: float | None, left: Callable[[], int], replicas: Any = None):
         self.device, self.xp, self.theta, self.left = device, device.xp, theta, left
         self.kind = np.uint32 if narrow else np.uint64
-        self.module = device.module(text(narrow, WARP_SLOTS[narrow]), f"communities_{'narrow' if narrow else 'wide'}")
+        self.shares, slots = RowShares.of(device, replicas, COUNTS), WARP_SLOTS[narrow]
+        name = f"communities_{'narrow' if narrow else 'wide'}"
+        self.module = device.module(text(narrow, slots, self.shares is not None), name)
         self.counters = [self.xp.zeros(WORDS, np.uint64) for _ in range(2)]
         self.tables: dict[str, Any] = {
             "table": None,
@@ -148,6 +165,11 @@ class GpuSteps:
         self.module.set_environment(words)
         blocks = blocks or self.device.blocks * self.module.resident(kernel)
         self.module.launch(kernel, blocks, argument, cooperative)
+
+    def shares_of(self, level: GpuLevel, share: int = FEW_GROUPS * SPARSE) -> RowShares | None:
+        """Return the shares of a level's rows, if they are shared out; ``share`` as of :meth:`RowShares.fits`."""
+        shares = self.shares
+        return shares if shares is not None and shares.fits(level.n, len(level.rows["targets"]), share) else None
 
     def copied(self, array: Any) -> Any:
         """Return a copy, without a kernel of CuPy's, which it would compile."""
@@ -184,7 +206,7 @@ class GpuSteps:
             lists |= {"chunk_row": xp.empty(chunks, np.uint32), "chunk_index": xp.empty(chunks, np.uint32)}
             lists |= {"chunk_table": xp.empty(chunks, np.uint64)}
         groups = group_count(rows, n) if n else GROUPS
-        tables, slots = self.tables, int(counts[SLOTS:COUNTS].reshape(-1, groups).sum(axis=0).max())
+        tables, slots = self.tables, slots_of(counts, groups)
         if tables["table"] is None or len(tables["table"]) < slots:
             tables["table"] = None
             tables["table"] = xp.zeros((slots, 2), self.kind)

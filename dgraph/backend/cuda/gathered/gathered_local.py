@@ -23,11 +23,12 @@ class Replicas:
         number, count: number of this rank, from 0, and of all.
         masters: positions in the whole graph of this rank's masters, by their position in its part, uint32.
         place: position of each lid in that part; None: it is the lid.
+        exchanges: number of exchanges by kernels so far.
     """
 
     def __init__(self, moves: BulkMoves, masters: Any, place: Any):
         self.moves, self.number, self.count = moves, moves.comm.rank, moves.comm.size
-        self.masters, self.place = masters, place
+        self.masters, self.place, self.exchanges = masters, place, 0
 
     def spread(self, array: Any) -> None:
         """Bring each rank's part of an array to all, or raise the error by which a rank ended before; collective.

@@ -46,14 +46,15 @@ class BulkMoves:
     """Mailboxes for long transfers between all ranks; all methods are collective.
 
     Attributes:
-        bytes: GPU memory of the mailboxes.
+        boxes: the mailboxes, of ``piece`` bytes; kernels may use them between moves.
+        bytes: their GPU memory.
     """
 
     def __init__(self, device: Any, comm: Comm, links: Links):
         self.device, self.comm, self.piece = device, comm, PIECE
         sizes = {peer: self.piece for peer in range(comm.size) if peer != comm.rank}
-        self._boxes = Mailboxes(device, comm, sizes, sizes, links)
-        self.bytes = self._boxes.bytes
+        self.boxes = Mailboxes(device, comm, sizes, sizes, links)
+        self.bytes = self.boxes.bytes
 
     def move(
         self, dtype: Any, leaving: Mapping[int, Leaving], placed: Placed, counts: np.ndarray | None = None
@@ -69,7 +70,7 @@ class BulkMoves:
         """
         if counts is None:
             mine = np.array([leaving[peer].count if peer in leaving else 0 for peer in range(self.comm.size)])
-            self._boxes.wait()  # inboxes must have been read before any rank sends again
+            self.boxes.wait()  # inboxes must have been read before any rank sends again
             counts = self.comm.allgather(mine)
         rank, step = self.comm.rank, self.piece // np.dtype(dtype).itemsize
         own, arriving = int(counts[rank, rank]), {peer: int(counts[peer, rank]) for peer in range(self.comm.size)}
@@ -93,14 +94,14 @@ class BulkMoves:
                 array = items.piece(first, min(first + step, items.count))
                 arrays.append(array)
                 sizes[peer] = array.nbytes
-                self.device.raw.copy(self._boxes.outbox(peer, parity), self.device.address(array), array.nbytes)
-        self._boxes.deliver(parity, sizes)
-        self._boxes.wait()
+                self.device.raw.copy(self.boxes.outbox(peer, parity), self.device.address(array), array.nbytes)
+        self.boxes.deliver(parity, sizes)
+        self.boxes.wait()
         self.comm.barrier()
 
     def _received(self, peer: int, count: int, dtype: Any, parity: int) -> Any:
         array = self.device.xp.empty(count, dtype)
-        self.device.raw.copy(self.device.address(array), self._boxes.inbox(peer, parity), array.nbytes)
+        self.device.raw.copy(self.device.address(array), self.boxes.inbox(peer, parity), array.nbytes)
         return array
 
     def allreduce(self, array: Any, function: Callable[..., Any]) -> None:
@@ -125,19 +126,20 @@ class BulkMoves:
         others = {rank: Leaving.of(part) for rank, part in enumerate(slices) if rank != self.comm.rank}
         self.move(array.dtype, others, combined)
 
-    def spread(self, array: Any) -> None:
-        """Bring each rank's slice of an array, about as long as another's, to all ranks.
+    def spread(self, array: Any, cuts: list[int] | None = None) -> None:
+        """Bring each rank's slice of an array to all ranks.
 
+        ``cuts`` has the start of each slice, and the end of the last; None: they are about as long as each other.
         A rank inside :meth:`~dgraph.comm.Comm.agreeing` (``values=0``) that fails before it comes here raises on all.
         """
-        cuts, rank = self._cuts(array), self.comm.rank
+        cuts, rank = cuts or self._cuts(array), self.comm.rank
 
         def placed(peer: int, first: int, piece: Any) -> None:
             array[cuts[peer] + first : cuts[peer] + first + len(piece)] = piece
 
         mine = Leaving.of(array[cuts[rank] : cuts[rank + 1]])
         counts = np.diff(cuts)[:, None] * ~np.eye(self.comm.size, dtype=bool)
-        self._boxes.wait()
+        self.boxes.wait()
         self.comm.agree(None)
         self.move(array.dtype, {peer: mine for peer in range(self.comm.size) if peer != rank}, placed, counts)
 
