@@ -22,11 +22,16 @@ def endings(monkeypatch, tmp_path):
     signal.signal(signal.SIGTERM, before)
 
 
+def terminate():
+    assert signal.getsignal(signal.SIGTERM) != signal.SIG_DFL, "it would end the tests"
+    signal.raise_signal(signal.SIGTERM)
+
+
 def test_of_a_file(endings, tmp_path):
     def terminated():
         with shared_file(tmp_path / "out.csv", SerialComm()):
             assert len(os.listdir(tmp_path)) == 1
-            signal.raise_signal(signal.SIGTERM)
+            terminate()
 
     with pytest.raises(OutputError):  # the process would have ended
         terminated()
@@ -39,7 +44,7 @@ def test_of_a_file(endings, tmp_path):
 def test_of_a_store(endings, tmp_path, monkeypatch):
     def ended(*_):
         assert len(os.listdir(tmp_path)) == 1
-        signal.raise_signal(signal.SIGTERM)
+        terminate()
         raise KeyboardInterrupt
 
     monkeypatch.setattr("dgraph.graph.stored.write.build_parts", ended)
@@ -52,5 +57,5 @@ def test_a_callers_handler_stays(endings, tmp_path):
     seen = []
     signal.signal(signal.SIGTERM, lambda *_: seen.append(True))
     with shared_file(tmp_path / "out.csv", SerialComm()):
-        signal.raise_signal(signal.SIGTERM)
+        terminate()
     assert (seen, endings, os.listdir(tmp_path)) == ([True], [], ["out.csv"])
