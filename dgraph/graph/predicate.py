@@ -148,7 +148,7 @@ def _check_missing(ufunc: np.ufunc, column: np.ndarray, *values: Any) -> None:
         UsageError: None, NaN, NaT or pandas' NA.
     """
     for value in (np.asarray(value) for value in values if np.ndim(value) == 0):
-        chooses = value.dtype == object and value.item() is None and column.dtype.kind in "OM" and ufunc not in ORDERS
+        chooses = value.dtype == object and value[()] is None and column.dtype.kind in "OM" and ufunc not in ORDERS
         if _missing(value) and not chooses:
             raise UsageError(
                 f"the predicate keep compares a column with a missing value ({value}), which nothing equals; choose "
