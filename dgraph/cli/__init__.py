@@ -38,7 +38,12 @@ def console() -> int:
     # Numba colours each message of a type that does not fit, also those that are not shown: a twelfth of a compilation.
     os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
     search_working_folder()
-    code = main()
+    try:
+        code = main()
+    except KeyboardInterrupt:  # before the ranks know each other
+        from dgraph.cli.exit_codes import INTERRUPTED
+
+        code = INTERRUPTED
     gc.freeze()  # Python's last collections would visit all objects of Numba: .12 s
     return code
 

@@ -45,8 +45,8 @@ class Column(np.ndarray):
             keywords |= {"where": np.logical_and(*present), "out": np.zeros(np.broadcast(*inputs).shape, bool)}
         elif "out" in keywords:
             keywords["out"] = tuple(map(_plain, keywords["out"]))
-        answer = getattr(ufunc, method)(*map(_plain, inputs), **keywords)
-        return _column(answer) if type(answer) is np.ndarray and answer.dtype != object else answer
+        values = getattr(ufunc, method)(*map(_plain, inputs), **keywords)
+        return _column(values) if type(values) is np.ndarray and values.dtype != object else values
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
         if function is np.isin and isinstance(arguments[0], Column) and len(arguments) == 2 and not keywords:
@@ -148,7 +148,7 @@ def _check_missing(ufunc: np.ufunc, column: np.ndarray, *values: Any) -> None:
         UsageError: None, NaN, NaT or pandas' NA.
     """
     for value in (np.asarray(value) for value in values if np.ndim(value) == 0):
-        chooses = value.dtype == object and value.item() is None and column.dtype.kind in "OM" and ufunc not in ORDERS
+        chooses = value.dtype == object and value[()] is None and column.dtype.kind in "OM" and ufunc not in ORDERS
         if _missing(value) and not chooses:
             raise UsageError(
                 f"the predicate keep compares a column with a missing value ({value}), which nothing equals; choose "

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dgraph._support.termination import removing_at_end
 from dgraph._support.version import __version__
 from dgraph.comm.base import Comm
 from dgraph.comm.rank_threads import rank_threads
@@ -46,39 +47,40 @@ def write(
         )
     draft = _begin(path, overwrite, comm)
     try:
-        local = build_parts(block, placement, comm)
-        sparse = isinstance(block.ids, SparseIds)
-        files: dict[str, Any] = {}
-        parts: list[dict[str, Any]] = []
-        threads = rank_threads(comm)
-        with comm.together(), writing(path):
-            for part, each_local in zip(PartLayout(placement.parts, comm).here, local, strict=True):
-                masters, arcs = chunk_cuts(each_local, placement.cut, per_part)
-                with draft.file(part_file(part), threads) as file:
-                    write_part(file, each_local, sparse, arcs[1:-1])
-                files[part_file(part)] = file.entry
-                parts.append({
-                    "masters": each_local.masters, "mirrors": each_local.mirrors, "arcs": int(arcs[-1]),
-                    "chunks": {"masters": masters.tolist(), "arcs": arcs.tolist()},
-                })  # fmt: skip
-        shared = _shared(draft, block, placement, comm)
-        attributes, columns = write_attributes(draft, block.attributes, comm)
-        shared |= columns
-        gathered = comm.allgather_json([files, parts])
-        files = {name: entry for of_rank, _ in gathered for name, entry in of_rank.items()} | shared
-        manifest = {
-            "written_by": f"dgraph {__version__}",
-            "graph": _described(block, fingerprint, sparse, comm) | {"attributes": attributes},
-            "partition": {
-                "policy": placement.policy, "reason": placement.reason, "warning": placement.warning,
-                "cut": placement.cut, "parts": placement.parts, "quality": quality,
-            },
-            "parts": [part for _, of_rank in gathered for part in of_rank],
-            "files": files,
-        }  # fmt: skip
-        with comm.together(), writing(path):
-            if comm.rank == 0:
-                draft.finish(manifest, overwrite)
+        with removing_at_end(draft.abandon, wanted=comm.rank == 0):
+            local = build_parts(block, placement, comm)
+            sparse = isinstance(block.ids, SparseIds)
+            files: dict[str, Any] = {}
+            parts: list[dict[str, Any]] = []
+            threads = rank_threads(comm)
+            with comm.together(), writing(path):
+                for part, each_local in zip(PartLayout(placement.parts, comm).here, local, strict=True):
+                    masters, arcs = chunk_cuts(each_local, placement.cut, per_part)
+                    with draft.file(part_file(part), threads) as file:
+                        write_part(file, each_local, sparse, arcs[1:-1])
+                    files[part_file(part)] = file.entry
+                    parts.append({
+                        "masters": each_local.masters, "mirrors": each_local.mirrors, "arcs": int(arcs[-1]),
+                        "chunks": {"masters": masters.tolist(), "arcs": arcs.tolist()},
+                    })  # fmt: skip
+            shared = _shared(draft, block, placement, comm)
+            attributes, columns = write_attributes(draft, block.attributes, comm)
+            shared |= columns
+            gathered = comm.allgather_json([files, parts])
+            files = {name: entry for of_rank, _ in gathered for name, entry in of_rank.items()} | shared
+            manifest = {
+                "written_by": f"dgraph {__version__}",
+                "graph": _described(block, fingerprint, sparse, comm) | {"attributes": attributes},
+                "partition": {
+                    "policy": placement.policy, "reason": placement.reason, "warning": placement.warning,
+                    "cut": placement.cut, "parts": placement.parts, "quality": quality,
+                },
+                "parts": [part for _, of_rank in gathered for part in of_rank],
+                "files": files,
+            }  # fmt: skip
+            with comm.together(), writing(path):
+                if comm.rank == 0:
+                    draft.finish(manifest, overwrite)
     except BaseException:
         if comm.rank == 0:
             draft.abandon()

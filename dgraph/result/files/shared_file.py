@@ -7,10 +7,12 @@ import socket
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from dgraph._support.termination import removing_at_end
 from dgraph.comm import Comm
 from dgraph.errors import OutputError
 
@@ -57,17 +59,18 @@ def shared_file(path: Path, comm: Comm) -> Iterator[SharedFile]:
     draft = target.with_name(f".{target.name}.{comm.bcast_json(os.getpid())}.part")
     descriptor = -1
     try:
-        with comm.together(), output_errors(path):
-            if comm.rank == 0:
-                os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
-        with comm.together(), output_errors(path):
-            descriptor = os.open(draft, os.O_WRONLY)
-        yield SharedFile(path, descriptor, comm)
-        with comm.watchdog.paused(), comm.together(), output_errors(path):  # a disk may take minutes
-            os.fsync(descriptor)
-        with comm.together(), output_errors(path):
-            if comm.rank == 0:
-                os.replace(draft, target)
+        with removing_at_end(partial(draft.unlink, missing_ok=True), wanted=comm.rank == 0):
+            with comm.together(), output_errors(path):
+                if comm.rank == 0:
+                    os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+            with comm.together(), output_errors(path):
+                descriptor = os.open(draft, os.O_WRONLY)
+            yield SharedFile(path, descriptor, comm)
+            with comm.watchdog.paused(), comm.together(), output_errors(path):  # a disk may take minutes
+                os.fsync(descriptor)
+            with comm.together(), output_errors(path):
+                if comm.rank == 0:
+                    os.replace(draft, target)
     finally:
         if descriptor >= 0:
             os.close(descriptor)
