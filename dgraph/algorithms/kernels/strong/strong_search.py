@@ -65,11 +65,11 @@ class StrongSearch(RowSolver):
             undecided: number of undecided vertices of all ranks.
         """
         local = ctx.local
-        alone = ctx.comm.size == 1
-        whole = alone and undecided == local.n and local.n + local.arcs > FEW
-        back = rows_of(ctx.reversed.out) if whole else None
+        serial = ctx.comm.size == 1
+        large = undecided == local.n and local.n + local.arcs > FEW
+        back = rows_of(ctx.reversed.out) if serial and large else None
         with ctx.record("compute"):
-            if alone:
+            if serial:
                 return search(*rows_of(local.out), part, local.original[: local.masters], back)
             return _gathered(ctx, part) if undecided <= MOST else None
 
