@@ -45,7 +45,7 @@ import numpy as np
 
 from {source} import (
     INLINE, INNER, OPTIONS, SPLICED, add_into, barrier, bit_count, fence, fetch_add, fetch_min,
-    fetch_umax, load, load_acquire, mixed, njit, offset, or_into, pointers, prefetch,
+    fetch_umax, has_wide_gathers, load, load_acquire, mixed, njit, offset, or_into, pointers, prefetch,
     prefetch_to_write, replace_if_equal, saturating_add, saturating_subtract, set_mark, store, swap, trailing_zeros,
 )
 from dgraph.backend.cpu.round.state import *

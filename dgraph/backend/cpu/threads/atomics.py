@@ -18,7 +18,8 @@ from dgraph.backend.cpu.threads.unchecked import (  # noqa: F401 - for generated
 from dgraph.graph.generators.counter import mix
 from partitioning.arrays.lazy_numba import LazyModule, external, intrinsic
 
-ir, types, cgutils = map(LazyModule, ("llvmlite.ir", "numba.types", "numba.core.cgutils"))
+modules = "llvmlite.ir", "numba.types", "numba.core.cgutils", "llvmlite.binding"
+ir, types, cgutils, binding = map(LazyModule, modules)
 
 OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 """Options of functions that Python calls. Without ``_nrt`` Numba would count references of every array atomically."""
@@ -81,6 +82,13 @@ def compare_and_swap(typing, array, index, expected, desired):
         return builder.extract_value(builder.cmpxchg(pointer, old, new, "acq_rel", "acquire"), 1)
 
     return types.boolean(array, index, array.dtype, array.dtype), generate
+
+
+@intrinsic
+def has_wide_gathers(typing):
+    """Return True if LLVM loads scattered values by vectors on this processor; a constant of the machine code."""
+    wide = bool(binding.get_host_cpu_features().get("avx512f"))
+    return types.boolean(), lambda context, builder, signature, args: ir.Constant(ir.IntType(1), wide)
 
 
 @intrinsic

@@ -65,6 +65,11 @@ def fetch_add(array, index, value):
     return before
 
 
+def has_wide_gathers():
+    """Return False: there are no vectors."""
+    return False
+
+
 def fence():
     """Do nothing: there is one thread."""
 
