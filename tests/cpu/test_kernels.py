@@ -12,6 +12,7 @@ from dgraph.algorithms.cc import Labels, UnionFindLabels
 from dgraph.algorithms.kcore_parts.peel import Peel
 from dgraph.algorithms.kernels.components.components_cpu import UnionFind
 from dgraph.backend.cpu.backend import CpuBackend
+from dgraph.backend.cpu.round import machine
 from dgraph.backend.cpu.round.machine import CpuMachine
 from dgraph.backend.kernel_register import KERNELS, SOLVERS
 from dgraph.backend.row_solver import RowSize, RowSolver
@@ -76,7 +77,8 @@ def test_cores_equal_the_rounds_that_they_stand_for(kind, policy, k):
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("threads", [1, 2])
-def test_threads_do_not_show(threads):
+def test_threads_do_not_show(threads, monkeypatch):
+    monkeypatch.setattr(machine, "PEELED_ALONE", 0)
     graph = Graph.load("rmat:13,symmetric", comm=SerialComm())
     for name in ("cc", "kcore"):
         one = flat_run(name, graph, comm=SerialComm(), direction="push").columns
@@ -90,13 +92,13 @@ def test_levels_a_call_do_not_show():
     graph, *_ = drawn("cores", SerialComm())
     whole = dgraph.run("kcore", graph).columns["core_number"]
     local = graph.partitions["auto"][-1]
-    machine = CpuBackend(1, 1).machine(trace(Peel(), None), local, "auto")
-    machine.start({})
-    machine.apply_totals(*machine.totals(), True)
-    while not machine.done:
-        assert machine.fused(1) == 1
-    assert machine.globals()["k"] > 16
-    np.testing.assert_array_equal(machine.fields()["core"], whole)
+    peeling = CpuBackend(1, 1).machine(trace(Peel(), None), local, "auto")
+    peeling.start({})
+    peeling.apply_totals(*peeling.totals(), True)
+    while not peeling.done:
+        assert peeling.fused(1) == 1
+    assert peeling.globals()["k"] > 16
+    np.testing.assert_array_equal(peeling.fields()["core"], whole)
 
 
 def test_a_backend_takes_the_kernel_where_it_may():

@@ -16,7 +16,7 @@ from dgraph._support.compiled import njit
 def close_hub(offsets, targets, back_offsets, sources, ids, labels, low, work):
     """Set the labels of the hub's component to its smallest id, and their ``low`` to the vertices plus 1.
 
-    A graph in which passes read more arcs than it has vertices and arcs is left as it was.
+    A graph in which passes read more arcs than it has vertices and arcs stays as it was.
     """
     count = len(low)
     marks = np.zeros(count, np.uint8)
@@ -52,7 +52,7 @@ def _spread(hub, before, after, offsets, targets, back_offsets, sources, marks, 
         marks: uint8 (vertices,).
         work: uint32 (vertices,): list of vertices.
     """
-    count, left = len(marks), offsets[-1] + len(marks)
+    count, budget = len(marks), offsets[-1] + len(marks)
     marks[hub], work[0], head, tail = after, hub, 0, 1
     while head < tail < count // 8:
         u = np.int64(work[head])
@@ -70,14 +70,14 @@ def _spread(hub, before, after, offsets, targets, back_offsets, sources, marks, 
             work[looking] = v
             looking += 1
     passed = looking + 1
-    while looking < passed and left > 0:
+    while looking < passed and budget > 0:
         passed, looking = looking, 0
         for i in range(passed):
             v = np.int64(work[i])
             e, last = offsets[v], offsets[v + 1]
             while e < last and marks[targets[e]] != after:
                 e += 1
-            left -= e - offsets[v]
+            budget -= e - offsets[v]
             if e < last:
                 marks[v] = after
             else:

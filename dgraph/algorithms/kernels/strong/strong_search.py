@@ -17,7 +17,7 @@ from dgraph.algorithms.kernels.strong.hub_component import close_hub
 from dgraph.algorithms.scc import LevelsBack, Reached, Reaching
 from dgraph.backend.row_solver import RowSize, RowSolver
 from dgraph.engine.rounds.context import Context
-from dgraph.graph.local import Csr, LocalGraph
+from dgraph.graph.local import LocalGraph
 from dgraph.graph.rows import edges_of
 
 SMALL = 1 << 22
@@ -65,17 +65,18 @@ class StrongSearch(RowSolver):
             undecided: number of undecided vertices of all ranks.
         """
         local = ctx.local
-        alone = ctx.comm.size == 1
-        whole = alone and undecided == local.n and local.n + local.arcs > FEW
-        back = rows_of(ctx.reversed.out) if whole else None
+        serial = ctx.comm.size == 1
+        large = undecided == local.n and local.n + local.arcs > FEW
+        back = rows_of(ctx.reversed) if serial and large else None
         with ctx.record("compute"):
-            if alone:
-                return search(*rows_of(local.out), part, local.original[: local.masters], back)
+            if serial:
+                return search(*rows_of(local), part, local.original[: local.masters], back)
             return _gathered(ctx, part) if undecided <= MOST else None
 
 
-def rows_of(csr: Csr) -> tuple[np.ndarray, np.ndarray]:
-    """Return offsets, int64, and ends of arcs, uint32."""
+def rows_of(local: LocalGraph) -> tuple[np.ndarray, np.ndarray]:
+    """Return offsets, int64, and targets, uint32."""
+    csr = local.out
     return csr.offsets, csr.neighbours.view(np.uint32)
 
 

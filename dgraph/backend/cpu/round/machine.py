@@ -30,6 +30,9 @@ from dgraph.program import Traced
 COMPILED = "compiled_here"
 """Attribute set in a generated module once this process has its machine code."""
 
+PEELED_ALONE, MANY_LEVELS = 1 << 17, 8
+"""Vertices times threads up to which one thread runs an edge kernel, and mean degree from which it does."""
+
 
 def may_pull(traced: Traced, forced: str) -> bool:
     """Return True if the program may pull; ``direction`` in ``rounds.py`` makes the decision of each round."""
@@ -162,6 +165,12 @@ class CpuMachine(ProgramMachine):
         return self.team.size if self._work_ahead > SMALL else 1
 
     @property
+    def _peeling(self) -> int:
+        """Number of threads of an edge kernel: one where barriers of many levels take longer than the arcs."""
+        n, arcs = self.local.n, self.local.arcs
+        return 1 if n * self.team.size <= PEELED_ALONE and arcs >= MANY_LEVELS * n else self.team.size
+
+    @property
     def _work_ahead(self) -> int:
         """Vertices and edges of the next frontier."""
         return int(self.words[slots.QUEUED] + self.words[slots.EDGES])
@@ -220,7 +229,7 @@ class CpuMachine(ProgramMachine):
         run, limit = 0, min(limit, slots.RING)
         while run < limit and not self.done:
             kernel = self._kernel and self.local.arcs > slots.BUFFER  # its rounds remove more than their frontier
-            threads = self.team.size if kernel else self._threads(slots.FUSED)
+            threads = self._peeling if kernel else self._threads(slots.FUSED)
             if kernel or self.team.size == 1 or self.traced.all:
                 run += self._call(slots.FUSED, limit - run, threads)
             elif threads == 1:
