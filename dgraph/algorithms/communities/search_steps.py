@@ -23,7 +23,7 @@ LEAST_GAIN = 100_000
 SHARE, FOLLOWED = 30, 10
 """It also ends with one that gains at most 1/SHARE of what its rounds gained, 1/FOLLOWED if another search follows."""
 
-FEW = 1_000
+FEW = 100
 """Vertices that gain, up to which the polish moves them one by one; of more, it adds so many to its list of these."""
 
 FREE = 2
