@@ -28,9 +28,10 @@ def small_tables(monkeypatch):
 
 
 def graph_of(weights=None, seed=1, m=1400):
-    """Return a graph with hubs, loops, parallel edges and isolated vertices."""
+    """Return a graph with hubs, loops, parallel edges, isolated vertices and a component of two vertices."""
     rng = np.random.default_rng(seed)
     src, dst = ((N - 10) * rng.random((2, m)) ** 2).astype(int)
+    src[0], dst[0] = N - 4, N - 3
     costs = {None: None, "integers": rng.integers(0, 5, m), "floats": rng.random(m)}[weights]
     options = {"n": N, "directed": False, "keep_loops": True, "keep_parallel": True, "comm": SerialComm()}
     return dgraph.Graph.from_edges(src, dst, costs, **options)
@@ -174,14 +175,17 @@ def searches_of(graph, monkeypatch):
 
 
 @pytest.mark.parametrize(("few", "mutant"), [
-    (4096, None), (20, None), (4096, ("atomicAdd(env.pairs + pair[k], weight(e + 32 * k))", "")),
-    (4096, ("if (row[i]) atomicAdd", "if (false) atomicAdd")), (4096, ("k != i && row[k]", "row[k]")),
-], ids=["few", "many", "beside the table", "inner", "loops"])  # fmt: skip
+    (4096, None), (20, None), (4096, ("atomicAdd(env.pairs + key, sum)", "")),
+    (4096, ("if (pair[k] == own) inner +=", "if (false) inner +=")), (4096, (" + env.pairs[k * (u64)count + i]", "")),
+], ids=["few", "many", "beside the table", "inner", "one direction"])  # fmt: skip
 def test_a_contraction_to_few_groups_is_that_of_a_cpu(few, mutant, monkeypatch):
     for module in (gpu_contraction, gpu_steps):
         monkeypatch.setattr(module, "FEW_FILLED", few)
     monkeypatch.setattr(gpu_steps, "text", gpu_steps.text.__wrapped__)
-    results, backend = [], emulated.backend()
+    results, filled, backend = [], [], emulated.backend()
+    paired = gpu_contraction.GpuContraction._paired
+    count = lambda *args: filled.append(args[-1]) or paired(*args)  # noqa: E731
+    monkeypatch.setattr(gpu_contraction.GpuContraction, "_paired", count)
     backend.device.mutants = () if mutant is None else (mutant,)
     for device, kind in (("cpu", np.int32), (backend, np.uint32)):
         search = searches_of(graph_of("integers").on(device=device), monkeypatch)
@@ -190,6 +194,7 @@ def test_a_contraction_to_few_groups_is_that_of_a_cpu(few, mutant, monkeypatch):
         matrix = np.zeros((coarse.n, coarse.n), np.int64)
         np.add.at(matrix, (np.repeat(np.arange(coarse.n), np.diff(offsets)), targets), weights.astype(np.int64))
         results.append([matrix, mass, groups, np.sum(coarse.loops)])
+    assert filled == ([] if few == 20 else [np.count_nonzero(results[0][0].any(axis=1))])
     assert all(map(np.array_equal, *results)) == (mutant is None)
 
 

@@ -2,6 +2,7 @@
 
 #define FIRST_ARCS 4
 #define PROBES 4 // slots of a block's table that a pair of groups tries
+#define TINY 64 // arcs of a group up to which they are looked at
 
 // Number the labels by their smallest vertices; MOVES: how many there are. ``flags``, 0 before, gets NONE less the smallest vertex
 // of each label. Cooperative.
@@ -48,67 +49,82 @@ KERNEL place_rows(i64) {
         if (mine) env.row_starts[v] = (i64)(first + before);
     }
 }
-// Number the groups that have arcs, of ``count`` groups, in ``swept``; MOVES: how many. If they are few: the group of each number in
-// ``kept``, and ``filled``. Cooperative.
+// Number the groups of which arcs lead to others, of ``count`` groups, in ``swept``; MOVES: how many. A group of more than TINY arcs
+// counts without a look. If they are few: the group of each number in ``kept``, and ``filled``. ``flags`` is 0 before. Cooperative.
 KERNEL_OF(4) number_filled(i64 count) {
     SHARED(Room, room);
     u32 due = 0;
-    const auto has_arcs = [](u32 group) { return env.group_rows[group] != 0; };
-    const u64 all = number_wanted(room, (u64)count, due, has_arcs, [](u32 group, u32 number) {
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
+        const u32 group = env.groups[v];
+        i64 e = env.offsets[v];
+        const i64 last = env.group_rows[group] > TINY ? e : env.offsets[v + 1];
+        while (e < last && env.groups[env.targets[e]] == group) e++;
+        if (e < last) env.flags[group] = 1;
+    }
+    grid_barrier(env.gate, due);
+    const auto leads_out = [](u32 group) { return env.group_rows[group] > TINY || FRESH(env.flags + group); };
+    const u64 all = number_wanted(room, (u64)count, due, leads_out, [](u32 group, u32 number) {
         env.swept[group] = number;
         if (number < FEW_FILLED) env.kept[number] = group;
     });
     if (thread_rank() == 0) env.results[MOVES] = all;
     if (all > FEW_FILLED) return;
     grid_barrier(env.gate, due);
-    for (u64 v = thread_rank(); v < (u64)env.n; v += threads())
+    for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) // of a group without a number: the same for all of its vertices
         if (env.offsets[v + 1] > env.offsets[v]) env.filled[v] = (unsigned short)FRESH(env.swept + env.groups[v]);
 }
-// Weights between a few groups that have arcs, ``count`` of them: most in a table of the block, others in ``pairs``, 0 before.
+// Weights from a few numbered groups, ``count`` of them, to those of smaller vertices: most in a table of the block, others in ``pairs``,
+// 0 before. LOOPS: weight within groups. Most arcs lie between few pairs, so the lanes of a pair add once.
 KERNEL_OF(4) add_pairs(i64 count) {
     SHARED(Room, room);
     load_lists(room);
     const Near table = {room.keys, room.sums};
     clear_by_block(table, BLOCK_SLOTS);
+    u64 inner = 0;
     walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool) {
-        const u32 row = (u32)env.filled[v] * (u32)count;
-        for (i64 e = first + lane_id(); e < last; e += 32 * AT_ONCE) {
+        const u32 own = env.filled[v], row = own * (u32)count;
+        for (i64 e = first + lane_id(); e - lane_id() < last; e += 32 * AT_ONCE) {
             u32 pair[AT_ONCE];
             for (int k = 0; k < AT_ONCE; k++) pair[k] = e + 32 * k < last ? env.targets[e + 32 * k] : NONE;
-            for (int k = 0; k < AT_ONCE; k++) pair[k] = pair[k] == NONE ? NONE : row + env.filled[pair[k]];
+            for (int k = 0; k < AT_ONCE; k++) pair[k] = pair[k] < v ? env.filled[pair[k]] : NONE;
             for (int k = 0; k < AT_ONCE; k++) {
-                if (pair[k] == NONE) continue;
-                u32 s = (u32)place_of(pair[k], BLOCK_SLOTS), before = 0;
+                if (pair[k] == own) inner += weight(e + 32 * k);
+                const bool leaves = pair[k] != own && pair[k] != NONE;
+                if (!ballot(leaves)) continue;
+                const u32 same = alike(leaves ? pair[k] : NONE), lanes = leaves ? same : 0;
+                const u64 sum = env.weights ? sum_over(leaves ? weight(e + 32 * k) : 0, lanes) : (u64)__popc(lanes);
+                if (!lanes || __ffs(lanes) - 1 != (int)lane_id()) continue;
+                const u32 key = row + pair[k];
+                u32 s = (u32)place_of(key, BLOCK_SLOTS), before = 0;
                 for (u32 probe = 0; probe < PROBES; probe++, s = (s + 1) % BLOCK_SLOTS) {
-                    before = table.take(s, pair[k], (weight_t)weight(e + 32 * k));
-                    if (before == NONE || before == pair[k]) break;
+                    before = table.take(s, key, (weight_t)sum);
+                    if (before == NONE || before == key) break;
                 }
-                if (before != NONE && before != pair[k]) atomicAdd(env.pairs + pair[k], weight(e + 32 * k));
+                if (before != NONE && before != key) atomicAdd(env.pairs + key, sum);
             }
         }
     });
+    inner = warp_sum(inner);
+    if (lane_id() == 0 && inner) atomicAdd(env.results + LOOPS, 2 * inner);
     __syncthreads();
     for (u32 s = threadIdx.x; s < BLOCK_SLOTS; s += BLOCK)
         if (table.key(s) != NONE) atomicAdd(env.pairs + table.key(s), (u64)table.sum(s));
 }
-// The arcs of ``pairs``: how many each group has in ``lengths``, or, if these have offsets, the arcs. LOOPS: weight within groups.
+// The arcs of ``pairs``, in both directions: how many each group has in ``lengths``, or, if these have offsets, the arcs.
 KERNEL take_pairs(i64 count) {
     for (u64 i = warp_rank(); i < (u64)count; i += warps()) {
         const u32 group = env.kept[i];
-        const u64* row = env.pairs + i * (u64)count;
         u64 length = 0;
         for (u64 k = lane_id(); k - lane_id() < (u64)count; k += 32) {
-            const bool mine = k < (u64)count && k != i && row[k];
-            const u32 all = ballot(mine);
-            if (mine && env.out_offsets) {
+            const u64 sum = k < (u64)count ? env.pairs[i * (u64)count + k] + env.pairs[k * (u64)count + i] : 0;
+            const u32 all = ballot(sum != 0);
+            if (sum && env.out_offsets) {
                 const i64 at = env.out_offsets[group] + (i64)length + __popc(all & ((1u << lane_id()) - 1));
-                env.out_targets[at] = env.kept[k], env.out_weights[at] = (weight_t)row[k];
+                env.out_targets[at] = env.kept[k], env.out_weights[at] = (weight_t)sum;
             }
             length += __popc(all);
         }
-        if (lane_id() != 0 || env.out_offsets) continue;
-        env.lengths[group] = (i64)length;
-        if (row[i]) atomicAdd(env.results + LOOPS, row[i]);
+        if (lane_id() == 0 && !env.out_offsets) env.lengths[group] = (i64)length;
     }
 }
 // The groups from which on each GPU folds the rows, so that all have about as many arcs, in ``block_counts``.

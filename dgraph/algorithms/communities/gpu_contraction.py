@@ -111,19 +111,20 @@ class GpuContraction(GpuSteps):
         return [*self.device.read(self.tables["block_counts"][: shares.gpus]).tolist(), count]
 
     def _filled(self, arrays: dict[str, Any], count: int) -> int:
-        """Return how many of the groups have arcs; number these if they are few."""
+        """Return how many of the groups have arcs to others; number these if they are few."""
         xp, n = self.xp, len(arrays["groups"])
         arrays |= {"filled": xp.empty(n, np.uint16), "kept": xp.empty(FEW_FILLED, np.uint32)}
+        arrays["flags"] = xp.zeros(count, np.uint32)
         self._clear()
         self._launch("number_filled", arrays, count, self._grid("number_filled", n, n)[0], True)
         return int(self._counted()[MOVES])
 
     def _paired(self, level: GpuLevel, arrays: dict[str, Any], filled: int) -> GpuLevel:
-        """Return the level of groups of which few have arcs."""
+        """Return the level of groups of which few have arcs to others."""
         xp, count = self.xp, len(arrays["group_mass"])
         arrays |= {"pairs": xp.zeros(filled * filled, np.uint64), "lengths": xp.zeros(count, np.int64)}
-        self._launch("add_pairs", arrays, filled)
         self._clear()
+        self._launch("add_pairs", arrays, filled)
         self._launch("take_pairs", arrays, filled)
         inner, offsets = int(self._counted()[LOOPS]), self._starts(arrays["lengths"])
         arcs = int(self.device.get(offsets[-1:])[0])

@@ -44,7 +44,7 @@ TILES, ARCS_OF_A_TILE = 8, 1 << 26
 """Tiles of a chunk of a long row at most, and arcs of a level for each, of GROUPS sub-rounds: chunks for all blocks."""
 
 FEW_FILLED = 1024
-"""Groups that have arcs, up to which a contraction adds up the weights between any two in one array, below 2^16."""
+"""Groups with arcs to others up to which a contraction adds up the weights between any two in one array, below 2^16."""
 
 MEMBERS = (
     "offsets", "targets", "weights", "mass", "labels", "proposed", "mass_of", "sizes", "sole", "active", "parts",

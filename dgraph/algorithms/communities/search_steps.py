@@ -20,10 +20,13 @@ SEEDS = 1 << 20
 LEAST_GAIN = 100_000
 """A level ends with the first round that gains at most 1/LEAST_GAIN of the quality's scale."""
 
-SHARE, FOLLOWED = 30, 10
-"""It also ends with one that gains at most 1/SHARE of what its rounds gained, 1/FOLLOWED if another search follows."""
+LEAST_LEVEL = 1_000_000
+"""Levels above the first end with the first one that gains at most 1/LEAST_LEVEL of that scale."""
 
-FEW = 1_000
+SHARE, FOLLOWED = 30, 10
+"""A round also ends a level if it gains at most 1/SHARE of its rounds' gains, 1/FOLLOWED if another search follows."""
+
+FEW = 100
 """Vertices that gain, up to which the polish moves them one by one; of more, it adds so many to its list of these."""
 
 FREE = 2
@@ -93,16 +96,18 @@ class SearchSteps:
     def _levels(self, labels: Any, share: int) -> tuple[Any, int]:
         """Move and contract until no level shrinks; return labels of level 0, and what was gained; collective."""
         engine, level, refines = self.engine, self.level, self.settings.theta is not None
-        least = engine.units.scale * engine.units.whole // LEAST_GAIN
+        scale = engine.units.scale * engine.units.whole
         below: list[Any] = []
         self.levels, gained = 0, 0
         while True:
             partition = engine.partition(level, labels)
             patience = 0 if below else PATIENCE
-            gain = engine.move(partition, self._salt, self._go_on, least, share, patience=patience, many=MANY)
+            gain = engine.move(
+                partition, self._salt, self._go_on, scale // LEAST_GAIN, share, patience=patience, many=MANY
+            )
             gained, labels = gained + gain, partition.labels
             self.levels += 1
-            if below and not gain and not refines:
+            if below and gain * LEAST_LEVEL <= scale:
                 break
             parts = engine.refine(partition, self._salt()) if refines else labels
             coarse, groups = engine.coarse(level, parts, refines)
