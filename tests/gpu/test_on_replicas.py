@@ -134,7 +134,6 @@ def check_communities(name, size, mutants=()):
     np.testing.assert_array_equal(columns["community"], alone["community"])
 
 
-<<<<<<< HEAD
 def test_compilation_on_a_replica_is_counted_once(monkeypatch):
     def compiled(self):
         clock.seconds += 100.0
@@ -149,7 +148,8 @@ def test_compilation_on_a_replica_is_counted_once(monkeypatch):
         return ctx.record.seconds["compile"]
 
     assert all(100.0 <= spent < 200.0 for spent in contexts(2, graph_of(False), seconds))
-=======
+
+
 @pytest.mark.parametrize(
     ("name", "size"),
     [("leiden", 2), *(pytest.param(*case, marks=pytest.mark.exhaustive) for case in [("louvain", 2), ("leiden", 4)])],
@@ -199,7 +199,6 @@ def test_an_error_of_a_gpu_that_shares_rows_is_raised_on_all(late, error, messag
     monkeypatch.setenv("DGRAPH_PEER_TIMEOUT", "0.05")
     monkeypatch.setattr(gpu_shares.RowShares, "begin", lambda self: (failing if self.number == 1 else begin)(self))
     assert contexts(2, graph_of(False), run) == [True, True]
->>>>>>> b-commtwo
 
 
 @pytest.fixture
