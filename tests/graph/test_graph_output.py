@@ -81,21 +81,21 @@ def test_what_is_written_is_read_back(suffix, kind, tmp_path):
 
 @pytest.mark.parametrize("suffix", GRAPH_WRITERS)
 @pytest.mark.parametrize("directed", [True, False])
-@pytest.mark.parametrize("kept", [{}, {"keep_parallel": True}, {"keep_parallel": True, "keep_loops": True}])
-def test_parallel_edges_and_loops_are_read_back_or_refused(suffix, directed, kept, tmp_path):
+@pytest.mark.parametrize("keeping", [{}, {"keep_parallel": True}, {"keep_parallel": True, "keep_loops": True}])
+def test_parallel_edges_and_loops_are_read_back_or_refused(suffix, directed, keeping, tmp_path):
     """Every edge of the file comes back as often as it was, in both arcs; a format without a way to do so says why."""
     edges = [(0, 1), (0, 1), (1, 2), (2, 3), (3, 1), (3, 1), (3, 1), (2, 2), (2, 2), (5, 0)]
     path, weights = tmp_path / f"g{suffix}", np.array([3, 4, 5, 5, 7, 7, 9, 1, 2, 6], np.int32)
     weights = None if suffix in (".el", ".sg") else weights
-    if kept and not directed and suffix in (".gr", ".npz"):
+    if keeping and not directed and suffix in (".gr", ".npz"):
         with pytest.raises(UsageError, match=r"both arcs of an undirected edge, which a reader cannot tell"):
-            saved(path, 2, edges, weights, directed, n=6, **kept)
-        saved(path, 2, edges[3:5], weights, directed, n=6, **kept)  # there is nothing to lose
+            saved(path, 2, edges, weights, directed, n=6, **keeping)
+        saved(path, 2, edges[3:5], weights, directed, n=6, **keeping)  # there is nothing to lose
         return
     for ranks in (1, 2):
-        wrote, _ = saved(path, ranks, edges, weights, directed, n=6, **kept)
+        wrote, _ = saved(path, ranks, edges, weights, directed, n=6, **keeping)
         says = directed or suffix in (".mtx", ".parquet", ".sg", ".wsg")
-        again = loaded(path, ranks, **kept, **({} if says else {"directed": False}))
+        again = loaded(path, ranks, **keeping, **({} if says else {"directed": False}))
         base = suffix in (".mtx", ".gr")
         assert sorted((u - base, v - base, w) for u, v, w in again.arcs) == sorted(wrote.arcs)
         assert again.directed == directed

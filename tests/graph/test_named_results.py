@@ -135,9 +135,9 @@ def test_names_that_break_a_line_of_text_are_refused_before_the_run(name, tmp_pa
     table = {"source": ["x", "y", name], "target": ["y", name, "z"]}
     parquet.write_table(pyarrow.table(table), "g.parquet")
     assert main(["bfs", "g.parquet", "--source", "x", "--output", "levels.txt"]) == 2
-    told = capsys.readouterr()
-    assert f"levels.txt: vertex {name!r} has a blank, a line break or a quotation mark" in told.err
-    assert "rounds" not in told.out
+    printed = capsys.readouterr()
+    assert f"levels.txt: vertex {name!r} has a blank, a line break or a quotation mark" in printed.err
+    assert "rounds" not in printed.out
     graph = Graph.from_edges(table["source"], table["target"])
     for result in (dgraph.run("bfs", graph, source="x"), dgraph.run("random_walks", graph, length=3)):
         with pytest.raises(UsageError, match=r"write \.csv, \.npz or \.parquet"):
