@@ -129,6 +129,7 @@ def test_errors_about_weights_name_vertices(algorithm, weight, more, text):
         dgraph.run(algorithm, graph, **more)
 
 
+@pytest.mark.mpi_skip
 @pytest.mark.parametrize("name", ["a b", "a\tb", "a\nb", 'a"b'])
 def test_names_that_break_a_line_of_text_are_refused_before_the_run(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
