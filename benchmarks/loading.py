@@ -120,6 +120,14 @@ import duckdb
 def columns(file): return duckdb.execute("select source, target from read_parquet(?)", [file]).fetchnumpy().values()
 """,
 }
+"""Reading of the columns of a library; to the CSR with SciPy below, or alone."""
+ALONE = """
+def warm(small): load(small)
+def load(file): return next(iter(columns(file))).size
+"""
+READERS |= {
+    f"{library} alone {suffix}, 1 core": (1, suffix, code + ALONE) for (library, suffix), code in COLUMNS.items()
+}
 READERS |= {
     f"{library} + scipy {suffix}, {'1 core' if cores else 'every core'}": (cores, suffix, code + SCIPY)
     for (library, suffix), code in COLUMNS.items()

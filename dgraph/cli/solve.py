@@ -78,6 +78,8 @@ def _solve(request: RunRequest, comm: Comm, began: float) -> int:
     with progress_for(comm.rank, request.quiet, began) as progress:
         graph = _load(request, comm, record, progress)
     show_warnings(graph)
+    if request.output and graph.ids.names is not None:
+        files.refuse_names(request.output, graph.ids.names.here, comm)
     request = request.resolved(lambda vertices: vertices.of_graph(graph.ids.names, comm))
     with progress_for(comm.rank, request.quiet, began) as progress:
         starts = _starts(request, graph, record, progress)

@@ -9,7 +9,9 @@ from typing import Any, Self
 import numpy as np
 
 from dgraph._support.arguments import flag
+from dgraph._support.threads import copied
 from dgraph.comm import Comm, collective, communicator
+from dgraph.comm.rank_threads import rank_threads
 from dgraph.errors import DataError, UsageError, shown
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
 from dgraph.graph.build.array_input import as_ids, check_range, host_array
@@ -139,9 +141,9 @@ class Constructors:
     ) -> Self:
         """Make the graph of rows of targets; each rank passes consecutive rows, rank 0 the first.
 
-        Without a copy where offsets are int64, targets int32 or uint32, every row ascends (equal targets by their
-        weights) and has no loop or repetition that is not kept, on any rank; else loops are dropped, parallel edges
-        merged, rows sorted and spread anew.
+        The graph has copies of the arrays: they may change later. Rows stay as they are where every row ascends (equal
+        targets by their weights) and has no loop or repetition that is not kept, on any rank; else loops are dropped,
+        parallel edges merged, rows sorted and spread anew.
 
         Args:
             offsets: shape (rows here + 1,), from 0.
@@ -192,6 +194,9 @@ class Constructors:
             raw = RawEdges(block.sources(), targets, weights, directed, n, mirrored=not directed, facts=facts)
             block = assemble(raw, comm, options)
         else:
+            threads = rank_threads(comm)
+            block.offsets, block.targets = copied(offsets, threads), copied(targets, threads)
+            block.weights = None if weights is None else copied(weights, threads)
             tally(block, comm)
             *_, equal, equal_loops = merge_parallel(offsets, targets, None, first, keep=True)
             loops = count_loops(offsets, targets, first)
@@ -388,7 +393,7 @@ class Constructors:
     ) -> Self:
         """Make the graph of a square sparse matrix: entry (i, j) is the arc i → j, and its value the weight.
 
-        A matrix of booleans has no weights. A CSR matrix that is clean (see :meth:`from_csr`) is not copied.
+        A matrix of booleans has no weights. The rows of a clean CSR matrix (see :meth:`from_csr`) are only copied.
 
         Args:
             matrix: a matrix or array of ``scipy.sparse``; on several ranks each rank's has the whole shape and its part

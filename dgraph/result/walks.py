@@ -14,7 +14,7 @@ from dgraph._support.arguments import root_rank
 from dgraph.comm import Comm, collective
 from dgraph.graph.names import Names
 from dgraph.result.files.csv_text import lines
-from dgraph.result.files.save import save, save_lines
+from dgraph.result.files.save import refuse_names, save, save_lines
 
 LINES = 1 << 14
 """Walks that are written as text at a time."""
@@ -92,6 +92,8 @@ class Walks:
         """
         spelt, rows = path_of("path", path), self.here
         if os.path.splitext(spelt)[1] == ".txt":
+            if self.names is not None:
+                refuse_names(spelt, self.names.here, self.comm)
             words = rows if self.names is None else self.names.words(rows.ravel(), self.comm).reshape(rows.shape)
             save_lines(path, _lines(words, rows >= 0), self.comm)
             return

@@ -5,13 +5,15 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow
 import pytest
 from flat_run import flat_run
+from pyarrow import parquet
 
 import dgraph
 from dgraph.cli import main
 from dgraph.comm import world
-from dgraph.errors import DataError
+from dgraph.errors import DataError, UsageError
 from dgraph.graph.stored_graph import Graph
 from dgraph.report import show
 
@@ -125,3 +127,21 @@ def test_errors_about_weights_name_vertices(algorithm, weight, more, text):
     graph = Graph.from_edges(*columns, comm=comm, device="cpu")
     with pytest.raises(DataError, match=text):
         dgraph.run(algorithm, graph, **more)
+
+
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize("name", ["a b", "a\tb", "a\nb", 'a"b'])
+def test_names_that_break_a_line_of_text_are_refused_before_the_run(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    table = {"source": ["x", "y", name], "target": ["y", name, "z"]}
+    parquet.write_table(pyarrow.table(table), "g.parquet")
+    assert main(["bfs", "g.parquet", "--source", "x", "--output", "levels.txt"]) == 2
+    printed = capsys.readouterr()
+    assert f"levels.txt: vertex {name!r} has a blank, a line break or a quotation mark" in printed.err
+    assert "solve" not in printed.err
+    graph = Graph.from_edges(table["source"], table["target"])
+    for result in (dgraph.run("bfs", graph, source="x"), dgraph.run("random_walks", graph, length=3)):
+        with pytest.raises(UsageError, match=r"write \.csv, \.npz or \.parquet"):
+            result.save("levels.txt")
+        result.save("levels.csv")
+    assert not Path("levels.txt").exists()

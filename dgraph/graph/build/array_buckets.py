@@ -46,8 +46,17 @@ def append(src, dst, weights, base, first, loops, doubled, shift, cursors, place
     cursors += counts
 
 
-def build(places, targets, weights, first, merging, lengths):
-    """Sort the arcs of a bucket into rows; return the numbers of merged arcs and of self-loops among them."""
+def build(places, targets, weights, starts, shift, first, merging, lengths):
+    """Sort the arcs of each bucket into rows; return the numbers of merged arcs and of self-loops among them."""
+    merged = []
+    for row, begin, end in zip(range(0, lengths.size + 1, 1 << shift), starts, starts[1:], strict=False):
+        columns = places[begin:end], targets[begin:end], None if weights is None else weights[begin:end]
+        merged.append(_build_one(*columns, first + row, merging, lengths[row : row + (1 << shift)]))
+    return tuple(np.sum(merged, axis=0).tolist())
+
+
+def _build_one(places, targets, weights, first, merging, lengths):
+    """Sort the arcs of one bucket; arguments and results are those of :func:`build`."""
     if weights is None and targets.itemsize == 4:
         keys = np.sort((places.astype(np.uint64) << np.uint64(32)) | targets)
         rows, ends = (keys >> np.uint64(32)).astype(np.int64), keys.astype(targets.dtype)

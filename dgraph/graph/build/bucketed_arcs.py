@@ -13,7 +13,7 @@ that of the input, whatever the number of threads.
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import count
+from itertools import pairwise
 
 import numpy as np
 
@@ -31,6 +31,8 @@ ARCS = 1 << 15
 """Arcs that an average bucket should have, with those of equally many rows: they fit the cache of a core."""
 FEW_AT_FIRST = 1 << 23
 """Arcs up to which NumPy sorts the rows until machine code pays, which takes 2 s: 0.1 µs an arc, ten times as long."""
+TURNS = 16
+"""Turns in which each thread takes buckets of about equally many arcs: a turn holds the interpreter lock for 20 µs."""
 MOST = 1 << 11
 """Buckets beyond which appending to them misses the cache and the TLB."""
 
@@ -105,12 +107,13 @@ class BucketedArcs:
             them, and of those that are self-loops.
         """
 
-        def build(bucket: int, arcs: slice, row: int, lengths: np.ndarray, room: tuple) -> tuple[int, int]:
-            listed = self.places[arcs], self.targets[arcs], _cut(self.weights, arcs)
+        def build(buckets: slice, lengths: np.ndarray, room: tuple, scratch: tuple) -> tuple[int, int]:
+            columns, starts = (self.places, self.targets, self.weights), self.starts[buckets.start : buckets.stop + 1]
+            first = self.first + (buckets.start << self.shift)
             with self.run as uncompiled:
                 if uncompiled:
-                    return array_buckets.build(*listed, self.first + row, merging, lengths)
-                return _build(*listed, self.first + row, merging, lengths, *room, *_scratch(lengths.size))
+                    return array_buckets.build(*columns, starts, self.shift, first, merging, lengths)
+                return _build(*columns, starts, self.shift, first, merging, lengths, *room, *scratch)
 
         offsets, equal, loops = self._built(build, threads)
         targets, self.targets = self._joined(self.targets, self.starts, offsets, threads), np.empty(0, np.uint32)
@@ -134,12 +137,12 @@ class BucketedArcs:
         both = large_array(int(starts[-1]), targets.dtype)
         weights_of_both = None if weights is None else large_array(both.size, weights.dtype)
 
-        def build(bucket: int, arcs: slice, row: int, lengths: np.ndarray, room: tuple) -> tuple[int, int]:
-            part = slice(int(starts[bucket]), int(starts[bucket + 1]))
+        def build(buckets: slice, lengths: np.ndarray, room: tuple, scratch: tuple) -> tuple[int, int]:
+            here, row = slice(buckets.start, buckets.stop + 1), buckets.start << self.shift
             return _build_beside(
-                self.places[arcs], self.targets[arcs], _cut(self.weights, arcs), self.first + row,
-                offsets[row : row + lengths.size + 1], targets, weights, both[part], _cut(weights_of_both, part),
-                lengths, *room, *_scratch(lengths.size)[1:],
+                self.places, self.targets, self.weights, self.starts[here], self.shift, self.first + row,
+                offsets[row : row + lengths.size + 1], targets, weights, both, weights_of_both, starts[here],
+                lengths, *room, scratch[1],
             )  # fmt: skip
 
         bounds, equal, loops = self._built(build, threads)
@@ -152,26 +155,31 @@ class BucketedArcs:
     def _built(self, build: Callable, threads: int) -> tuple[np.ndarray, int, int]:
         """Build all buckets, which threads take in turn; return the offsets of their rows, and the sums of ``build``.
 
-        ``build`` gets a bucket, its arcs, its first row, the lengths to set, and memory for its targets and weights.
+        ``build`` gets some buckets, the lengths of their rows to set, memory for the targets and weights of one bucket,
+        and that for a radix sort and for the ends of a bucket's rows.
         """
         offsets = np.zeros(self.rows + 1, np.int64)
-        merged = np.zeros((self.starts.size - 1, 2), np.int64)
-        turn = count()
+        size, longest = self.starts.size - 1, int(np.diff(self.starts).max())
+        cost = self.starts + (np.arange(size + 1) << self.shift)  # arcs and rows before each bucket
+        inner = np.searchsorted(cost, np.linspace(0, cost[-1], TURNS * threads + 1)[1:-1])
+        cuts = np.unique([0, *inner, size]).tolist()
+        turns = iter([slice(*cut) for cut in pairwise(cuts)])
+        merged: list[tuple[int, int]] = []
+        columns = self.targets, self.weights
 
         def work(_thread: int) -> None:
-            room = self.targets[:0], _cut(self.weights, slice(0))
-            while (bucket := next(turn)) < len(merged):
-                arcs = slice(int(self.starts[bucket]), int(self.starts[bucket + 1]))
-                if room[0].size < (size := arcs.stop - arcs.start):
-                    room = np.empty(size, room[0].dtype), None if room[1] is None else np.empty(size, room[1].dtype)
-                row = bucket << self.shift
-                merged[bucket] = build(bucket, arcs, row, offsets[row + 1 : row + (1 << self.shift) + 1], room)
+            room = tuple(column if column is None else np.empty(longest, column.dtype) for column in columns)
+            # a kernel that makes arrays itself imports Numba's arrays as it is loaded: 40 ms of a process
+            scratch = np.empty(257, np.int64), np.empty((1 << self.shift) + 2, np.int64)
+            for buckets in turns:
+                rows = offsets[(buckets.start << self.shift) + 1 : (buckets.stop << self.shift) + 1]
+                merged.append(build(buckets, rows, room, scratch))
 
         for _ in in_order(work, range(threads), threads):
             pass
         np.cumsum(offsets, out=offsets)
         self.places = np.empty(0, np.uint16)
-        equal, loops = (int(number) for number in merged.sum(axis=0))
+        equal, loops = (int(number) for number in np.sum(merged, axis=0))
         return offsets, equal, loops
 
     def _joined(self, values: np.ndarray, starts: np.ndarray, offsets: np.ndarray, threads: int) -> np.ndarray:
@@ -202,18 +210,6 @@ class BucketedArcs:
             joined.resize(int(offsets[-1]), refcheck=False)
         give_back(joined[offsets[-1] :])
         return joined[: offsets[-1]]
-
-
-def _cut(values, part):
-    return None if values is None else values[part]
-
-
-def _scratch(rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return arrays for a radix sort and for the ends of rows.
-
-    A kernel that makes them itself imports Numba's arrays as it is loaded: 40 ms of a process.
-    """
-    return np.empty(257, np.int64), np.zeros(rows + 2, np.int64)
 
 
 @njit(cache=True, nogil=True)
@@ -258,6 +254,8 @@ def _append(src, dst, weights, base, first, loops, doubled, shift, cursors, plac
 @njit(cache=True)
 def _placed(places, targets, weights, rows, room, room_weights, ends):
     """Store the arcs of one bucket in ``room`` by row, in their order, and the offsets of the rows in ``ends``."""
+    for row in range(rows + 2):
+        ends[row] = 0
     for i in range(places.size):
         ends[np.int64(places[i]) + 2] += 1
     for row in range(rows):
@@ -271,21 +269,39 @@ def _placed(places, targets, weights, rows, room, room_weights, ends):
 
 
 @njit(cache=True, nogil=True)
-def _build(places, targets, weights, first, merging, lengths, room, room_weights, digits, ends):
-    """Sort the arcs of one bucket into rows, in place; return how many were merged, and loops among these.
+def _build(
+    places, targets, weights, starts, shift, first, merging, lengths, room, room_weights, digits, ends
+):  # fmt: skip
+    """Sort the arcs of each bucket into rows, in place; return how many were merged, and loops among these.
 
     Args:
-        places: row of each arc within the bucket.
-        targets: of the arcs; the rows one after another afterwards.
+        places: row of each arc within its bucket.
+        targets: of the arcs; the rows of a bucket one after another afterwards.
         weights: as ``targets``, or None.
+        starts: of the buckets in ``places``, ``targets`` and ``weights``, and the end of the last one.
+        shift: a bucket has ``1 << shift`` rows, the last one may have fewer.
         first: gid of the first row.
         merging: True if equal targets of a row become one.
         lengths: set to the length of every row.
-        room: at least as long as ``targets``, of its dtype.
+        room: at least as long as the longest bucket, of the dtype of ``targets``.
         room_weights: as ``room``, or None.
-        digits: scratch for the sort, see :func:`_scratch`.
-        ends: int64 (rows + 2,), zeros.
+        digits: int64 (257,), for the sort.
+        ends: int64, at least two more than the rows of a bucket.
     """
+    equal, loops = 0, 0
+    for bucket in range(starts.size - 1):
+        begin, end, row = starts[bucket], starts[bucket + 1], bucket << shift
+        merged = _build_one(
+            places[begin:end], targets[begin:end], None if weights is None else weights[begin:end], first + row,
+            merging, lengths[row : row + (1 << shift)], room, room_weights, digits, ends,
+        )  # fmt: skip
+        equal, loops = equal + merged[0], loops + merged[1]
+    return equal, loops
+
+
+@njit(no_cpython_wrapper=True)
+def _build_one(places, targets, weights, first, merging, lengths, room, room_weights, digits, ends):
+    """Sort the arcs of one bucket; arguments and results are those of :func:`_build`."""
     _placed(places, targets, weights, lengths.size, room, room_weights, ends)
     equal, loops, end = 0, 0, 0
     for row in range(lengths.size):
@@ -318,14 +334,34 @@ def _build(places, targets, weights, first, merging, lengths, room, room_weights
 
 @njit(cache=True, nogil=True)
 def _build_beside(
+    places, arc_targets, arc_weights, arc_starts, shift, first, offsets, row_targets, row_weights, targets, weights,
+    starts, lengths, room, room_weights, ends,
+):  # fmt: skip
+    """Merge the arcs of each bucket with sorted rows; arguments and results are those of :func:`_build`, but for these.
+
+    ``arc_targets`` and ``arc_weights`` ascend for each row, and begin at ``arc_starts``; ``offsets`` are those of the
+    rows in ``row_targets`` and ``row_weights``; the merged rows are stored in ``targets`` and ``weights``, those of a
+    bucket from its ``starts`` on, one after another.
+    """
+    equal, loops = 0, 0
+    for bucket in range(starts.size - 1):
+        begin, end, row = arc_starts[bucket], arc_starts[bucket + 1], bucket << shift
+        size = min(1 << shift, lengths.size - row)
+        merged = _merge_one(
+            places[begin:end], arc_targets[begin:end], None if weights is None else arc_weights[begin:end], first + row,
+            offsets[row : row + size + 1], row_targets, row_weights, targets[starts[bucket] :],
+            None if weights is None else weights[starts[bucket] :], lengths[row : row + size], room, room_weights, ends,
+        )  # fmt: skip
+        equal, loops = equal + merged[0], loops + merged[1]
+    return equal, loops
+
+
+@njit(no_cpython_wrapper=True)
+def _merge_one(
     places, arc_targets, arc_weights, first, offsets, row_targets, row_weights, targets, weights, lengths, room,
     room_weights, ends,
 ):  # fmt: skip
-    """Merge the arcs of one bucket with sorted rows; arguments and results are those of :func:`_build`, but for these.
-
-    ``arc_targets`` and ``arc_weights`` ascend for each row; ``offsets`` are those of the bucket's rows in
-    ``row_targets`` and ``row_weights``; the merged rows are stored in ``targets`` and ``weights``, one after another.
-    """
+    """Merge the arcs of one bucket with its rows; arguments and results are those of :func:`_build_beside`."""
     _placed(places, arc_targets, arc_weights, lengths.size, room, room_weights, ends)
     equal, loops, end = 0, 0, 0
     for row in range(lengths.size):

@@ -22,7 +22,7 @@ def _clear_few(targets, first, empty):
 def clear(targets, first, empty):
     """Set ``empty`` to False for the rows of ``targets``."""
     for i in range(targets.size):
-        row = np.int64(targets[i]) - first
+        row = np.uintp(np.int64(targets[i]) - first)
         if empty[row]:  # a write would take the line from the caches of other cores
             empty[row] = False
 

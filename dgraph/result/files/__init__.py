@@ -4,6 +4,6 @@
 .npz at its own offset of a draft (``shared_file.py``), which is renamed at the end.
 """
 
-from dgraph.result.files.save import WRITERS, check, check_suffix, save
+from dgraph.result.files.save import WRITERS, check, check_suffix, refuse_names, save
 
-__all__ = ["WRITERS", "check", "check_suffix", "save"]
+__all__ = ["WRITERS", "check", "check_suffix", "refuse_names", "save"]

@@ -14,6 +14,7 @@ from dgraph.errors import UsageError, unknown
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.exports.edge_table import edge_columns
 from dgraph.graph.ids import ConsecutiveIds
+from dgraph.graph.rows import merge_parallel
 from dgraph.result.files.graph_binary import save_galois, save_scipy, save_sg, save_wsg
 from dgraph.result.files.graph_parquet import save_parquet
 from dgraph.result.files.graph_text import save_csv, save_dimacs, save_el, save_mtx, save_txt, save_wel
@@ -48,6 +49,8 @@ UNWEIGHTED = {".el": ".wel", ".sg": ".wsg"}
 """Formats without weights, and one that has them."""
 UNREAD = re.compile(rb"\xef\xbb\xbf|.*[\r\n]", re.DOTALL)
 """Names that readers of lines refuse: with a byte order mark at the start, or a line break."""
+BOTH_ARCS = (".gr", ".npz")
+"""Formats without a direction flag that list both arcs of an undirected edge."""
 ONE_WAY = (".csv", ".el", ".txt", ".wel")
 """Formats without a direction flag that list an undirected edge once."""
 
@@ -75,6 +78,7 @@ def save_graph(path: str | os.PathLike, block: EdgeBlock, comm: Comm, to: str | 
         check_writable(path)
         refuse_names(path, block.ids.names is not None)
         refuse_kept(path, block.attributes)
+    refuse_parallel(path, block, comm)
     if block.attributes or (block.ids.names is not None and path.suffix.lower() in BY_ORIGINAL):
         columns = edge_columns(block, comm, None, as_bytes=True)
         absent = {name: np.nan for name, values in columns.items() if values.dtype.kind == "f"}
@@ -114,6 +118,21 @@ def refuse_kept(path: Path, names: Collection[str]) -> None:
         )
 
 
+def refuse_parallel(path: Path, block: EdgeBlock, comm: Comm) -> None:
+    """Raise a UsageError if a format that lists both arcs of an edge cannot hold parallel undirected edges; collective.
+
+    A reader that keeps parallel edges would take both arcs for edges, and one that does not would merge all.
+    """
+    if block.directed or not block.facts.duplicates_kept or path.suffix.lower() not in BOTH_ARCS:
+        return
+    *_, equal, _ = merge_parallel(block.offsets, block.targets, None, block.first, keep=True)
+    if parallel := comm.total(equal):
+        raise UsageError(
+            f"{path}: {parallel} arcs are of parallel edges, and {path.suffix} lists both arcs of an undirected edge, "
+            "which a reader cannot tell from parallel edges; write .mtx, .wel, .csv or .parquet, or merge them"
+        )
+
+
 def writer_for(path: Path, to: str | None) -> Writer:
     """Return the writer of a file; raise a UsageError if there is none."""
     if to is None:
@@ -140,7 +159,7 @@ def _notes(path: Path, block: EdgeBlock, comm: Comm) -> list[str]:
         notes.append(f"vertices are numbered {base} .. {base + block.n - 1} in the order of their ids")
     if not block.directed and suffix in ONE_WAY:
         notes.append("each edge is listed once: read it with --undirected (directed=False)")
-    if not block.directed and suffix in (".gr", ".npz"):
+    if not block.directed and suffix in BOTH_ARCS:
         notes.append("both arcs of every edge are listed: it is read as a directed graph unless --undirected is given")
     lost = block.facts.isolated if suffix in BY_ORIGINAL else _isolated_end(block, comm)
     if lost and suffix in ENDS_ONLY:

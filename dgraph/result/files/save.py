@@ -18,8 +18,8 @@ import numpy as np
 from dgraph._support.extras import extra
 from dgraph._support.threads import PIECE, in_order
 from dgraph.comm import Comm
-from dgraph.errors import OutputError, UsageError, unknown
-from dgraph.graph.names import decoded_chunks
+from dgraph.errors import OutputError, UsageError, shown, unknown
+from dgraph.graph.names import ENCODING, decoded_chunks
 from dgraph.result.files import csv_text, npz, vertex_text
 from dgraph.result.files.file_rows import FileRows
 from dgraph.result.files.shared_file import SharedFile, shared_file
@@ -27,6 +27,8 @@ from dgraph.result.files.table_file import save_table
 from dgraph.result.files.vertex_text import ROWS
 
 Columns = Mapping[str, np.ndarray]
+BREAKING = np.frombuffer(b' \t\n\v\f\r"', np.uint8)
+"""Bytes of names at which readers of lines end a field or a line, or which they take for quotes around a field."""
 
 
 def save_text(file: SharedFile, rows: FileRows) -> None:
@@ -126,13 +128,37 @@ def save(path: str | os.PathLike, columns: Columns, comm: Comm, key: np.ndarray 
         more: the other arguments of :class:`FileRows`.
 
     Raises:
-        UsageError: an unknown suffix, or one whose writer is not installed.
+        UsageError: an unknown suffix, or one whose writer is not installed; what :func:`refuse_names` refuses.
         OutputError: the system refused on some rank; the incomplete file is removed.
     """
     _check_on_root(path, comm)
+    for values in columns.values():
+        if values.dtype.kind == "S":
+            refuse_names(path, values, comm)
     rows = FileRows(columns, comm, key, **more)
     with shared_file(Path(path), comm) as file:
         WRITERS[Path(path).suffix](file, rows)
+
+
+def refuse_names(path: str | os.PathLike, names: np.ndarray, comm: Comm) -> None:
+    """Raise a UsageError if a file is ``.txt`` and this rank has a name that breaks its line; collective.
+
+    Args:
+        path: the file.
+        names: bytes (dtype S).
+        comm: communicator of the ranks.
+    """
+    with comm.together():
+        width = names.itemsize if Path(path).suffix == ".txt" and names.size else 0
+        for first in range(0, names.size, ROWS) if width else ():
+            part = np.ascontiguousarray(names[first : first + ROWS])
+            broken = np.isin(part.view(np.uint8).reshape(part.size, width), BREAKING).any(axis=1)
+            if broken.any():
+                name = shown(part[broken.argmax()].decode(*ENCODING))
+                raise UsageError(
+                    f"{path}: vertex {name} has a blank, a line break or a quotation mark in its name, which a line of "
+                    ".txt cannot hold; write .csv, .npz or .parquet"
+                )
 
 
 def save_lines(path: str | os.PathLike, text: Sequence[bytes], comm: Comm) -> None:
