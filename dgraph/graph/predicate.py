@@ -72,6 +72,15 @@ class Column(np.ndarray):
         """Return True for the rows whose value is not missing."""
         return ~self.isna()
 
+    def between(self, low: Any, high: Any) -> np.ndarray:
+        """Return True for the rows whose value is at least ``low`` and at most ``high``, as pandas does."""
+        return (self >= low) & (self <= high)
+
+    def startswith(self, prefix: str) -> np.ndarray:
+        """Return True for the rows whose text begins with a prefix."""
+        _check_kinds(self, prefix)
+        return np.array([text is not None and text.startswith(prefix) for text in self.tolist()], bool)
+
 
 class Times(Column):
     """Times that are compared with text, such as "2024-03-01T12:00", "2024-03-01" or "2024-03", or with dates.
@@ -247,7 +256,7 @@ def _advice(kinds: Mapping[str, str]) -> str:
     times, texts = (sorted(name for name, kind in kinds.items() if kind == wanted) for wanted in "MO")
     if times:
         return f". {times[0]} holds times: compare it with a time, a day or a month, such as {times[0]} == '2024-03'"
-    advice = "holds text: compare it with text, several by isin, or load times as times (pandas.to_datetime)"
+    advice = "holds text: compare it by ==, isin or startswith, or load times as times (pandas.to_datetime)"
     return f". {texts[0]} {advice}" if texts else ""
 
 

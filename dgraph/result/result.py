@@ -22,7 +22,7 @@ from dgraph.comm import Comm, collective
 from dgraph.errors import FORMER_COLUMNS, UsageError
 from dgraph.graph.names import decode_names
 from dgraph.result import arrow_tables, notebook
-from dgraph.result.columns import UNREACHED, Columns, rows_at
+from dgraph.result.columns import UNREACHED, Columns, UnknownColumn, rows_at
 from dgraph.result.edge_values import EdgeValues
 from dgraph.result.files import save
 from dgraph.result.files.file_rows import order_of_ranks
@@ -116,7 +116,10 @@ class Result(ResultTables):
         return True  # also without rows
 
     def __getitem__(self, name: str) -> np.ndarray:
-        return self.columns[name]
+        try:
+            return self.columns[name]
+        except UnknownColumn as error:
+            raise UnknownColumn(f"{error}; result.value(vertex) is that of a vertex") from None
 
     def __repr__(self) -> str:
         return notebook.text(self)
