@@ -178,7 +178,7 @@ def test_names_and_columns():
 
 
 @pytest.mark.parametrize(("asked", "message"), [
-    ({"second": [0]}, "first has None vertices and second 1"),
+    ({"second": [0]}, "first has no vertices and second 1"),
     ({"first": [99]}, "first: 99 is not a vertex of the graph"),
     ({"first": [0, 1], "second": [1]}, "first has 2 vertices and second 1"),
     ({"first": [0], "second": [99]}, "second: 99 is not a vertex of the graph"),

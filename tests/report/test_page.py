@@ -357,7 +357,7 @@ def test_names_cannot_leave_their_place():
 
 
 def test_a_page_that_cannot_be_written_says_so(tmp_path):
-    with pytest.raises(OutputError, match=r"cannot be written: No such file.*choose another --html"):
+    with pytest.raises(OutputError, match=r"cannot be written: there is no folder .*make it first"):
         write_page([run_report()], tmp_path / "none" / "page.html")
 
 

@@ -15,7 +15,7 @@ from dgraph.backend.round_stats import RoundStats
 from dgraph.cli import main
 from dgraph.comm import SerialComm, world
 from dgraph.engine.rounds import record, round_series
-from dgraph.errors import OutputError
+from dgraph.errors import UsageError
 from dgraph.graph.stored_graph import Graph
 from dgraph.program import INF, MIN, Field, Program
 from dgraph.report import Record, facts, headline, rounds, show, write
@@ -128,7 +128,7 @@ def test_values_that_json_cannot_hold_become_text(tmp_path):
 
 def test_a_report_that_cannot_be_written_says_so(tmp_path):
     (tmp_path / "report.json").mkdir()
-    with pytest.raises(OutputError, match=r"report\.json cannot be written"):
+    with pytest.raises(UsageError, match=r"report\.json is a folder"):
         write({}, tmp_path / "report.json")
     assert os.listdir(tmp_path) == ["report.json"]
 
