@@ -65,7 +65,7 @@ class RowShares:
         Args:
             n: vertices.
             arcs: arcs.
-            share: a sub-round has at most one of so many vertices.
+            share: a sub-round has at most one of ``share`` vertices.
         """
         movers = n * 5 // (4 * share * self.gpus) + SPARE
         return arcs >= LEAST_ARCS and max(MOVER * movers, n // 8 + 4) <= self.most
