@@ -37,7 +37,7 @@ STARTS_PROCESSES = "test_the_tests_that_start_processes"
 
 _FILES_OF_RANK_TESTS = pytest.StashKey[set[Path]]()
 
-TURNS = {1: (0, 1, 2), 2: (3, 4), 3: (5,), 4: (6, 7)}
+TURNS = {1: (0, 1, 2), 2: (3, 4, 7), 3: (5,), 4: (6,)}
 """Ranks → eighths of each test's parameters that run on them; together all run."""
 
 SHARES = {48: 12, 8: 6, 4: 3}
