@@ -4,9 +4,8 @@
   synchronise. A rank whose test failed waits for the others for a short time, then aborts the launch, because they
   wait for a message that it will never send.
 - plain ``pytest``: tests of one process and, at the same time, one session after another: the above for P = 1, tests
-  that start processes, the above for P = 2 and so on, up to the number of cores; then ``test_ranks.py``, which waits
-  for these and starts the above for each other P. Where ``test_ranks.py`` is not selected, tests that start processes
-  come after those of one process.
+  that start processes, the above for P = 2, and then the largest P first; then ``test_ranks.py``, which runs the others
+  two at a time. Where ``test_ranks.py`` is not selected, tests that start processes come after those of one process.
 """
 
 import gc
@@ -30,7 +29,6 @@ import pytest
 import skips
 from children import MARK, Children, rank_tests, tests_that_start_processes
 
-CORES = len(os.sched_getaffinity(0))
 RANK_TESTS = "test_the_rank_tests["
 """Beginning of the names of tests that stand for all rank tests on a number of ranks."""
 
@@ -39,7 +37,7 @@ STARTS_PROCESSES = "test_the_tests_that_start_processes"
 
 _FILES_OF_RANK_TESTS = pytest.StashKey[set[Path]]()
 
-TURNS = {1: (0, 1, 2), 2: (3, 4), 3: (5,), 4: (6, 7)}
+TURNS = {1: (0, 1, 2), 2: (3, 4, 7), 3: (5,), 4: (6,)}
 """Ranks → eighths of each test's parameters that run on them; together all run."""
 
 SHARES = {48: 12, 8: 6, 4: 3}
@@ -70,7 +68,7 @@ def pytest_configure(config):
         from dgraph.comm import waiting, world
 
         os.environ["DGRAPH_COMPILE"] = "never"
-        waiting.SPINS = 30 if world().size <= max(FEW_RANKS) else 1000  # these leave the cores to the other session
+        waiting.SPINS = 30  # a waiting rank leaves its core to the other session
         if world().size > 1:
             config.pluginmanager.register(Meeting(config))
     if config.getoption("--with-mpi") or MARK in os.environ:
@@ -206,9 +204,9 @@ def is_left_out(parameters: Counter, test) -> bool:
 class Ahead:
     """Sessions that are started one after another while the tests of one process run on another core.
 
-    Numbers of ranks above the number of cores wait for ``test_ranks.py``, because they would slow down the tests of one
-    process. One rank comes first: it compiles code that others then load from the cache. The tests that start processes
-    come before two ranks, which take two cores once this session has nothing left to run.
+    One rank comes first: it compiles code that others then load from the cache. Numbers of ranks above ``FEW_RANKS``
+    come last and the largest first: once this session has nothing left to run, they run two at a time, because one of
+    them leaves cores idle while its ranks wait for each other.
     """
 
     def __init__(self, wanted: list[int | str], folder: Callable[[str], Path], selection: str):
@@ -216,9 +214,9 @@ class Ahead:
         self.folder, self.selection = folder, selection
         self.begun: dict[int | str, Children] = {}
 
-    def go_on(self):
-        """Start the next session, unless the last one still runs."""
-        if self.wanted and _place(self.wanted[0]) <= CORES and not any(launch.runs() for launch in self.begun.values()):
+    def go_on(self, most: int):
+        """Start the next sessions where fewer than ``most`` run."""
+        while self.wanted and sum(launch.runs() for launch in self.begun.values()) < most:
             self.on(self.wanted[0])
 
     def on(self, which: int | str) -> Children:
@@ -236,7 +234,9 @@ class Ahead:
 
 def _place(which: int | str) -> float:
     """Return the place of a session in the order of ``Ahead``."""
-    return 1.5 if which == STARTS_PROCESSES else which
+    if isinstance(which, str):
+        return 1.5
+    return which if which in FEW_RANKS else max(FEW_RANKS) + 1 / which
 
 
 @pytest.fixture(scope="session")
@@ -257,9 +257,9 @@ def files_of_rank_tests(request):
 
 
 @pytest.fixture(autouse=True)
-def go_on(ahead):
+def go_on(request, ahead):
     """Start rank tests before a test; not in a thread, since some tests fork."""
-    ahead.go_on()
+    ahead.go_on(2 if request.path.name == "test_ranks.py" else 1)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
-SECONDS = 60
+SECONDS = 180
 """Limit of a shell block."""
 
 

@@ -261,6 +261,7 @@ def test_what_cannot_be_is_refused(parameters, told):
 
 
 @pytest.mark.exhaustive
+@pytest.mark.interpreted
 @emulated.needs_compiler
 @pytest.mark.mpi_skip
 @pytest.mark.parametrize(("variant", "same"), [("steal", "jones-plassmann"), ("hybrid", "hybrid")])

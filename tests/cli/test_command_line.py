@@ -13,7 +13,7 @@ from report_schema import SCHEMA, violations
 
 from dgraph.cli import main
 
-pytestmark = [pytest.mark.mpi_skip, pytest.mark.starts_children]
+pytestmark = [pytest.mark.mpi_skip, pytest.mark.starts_children, pytest.mark.interpreted]
 
 LDBC = ROOT / "tests" / "data" / "ldbc_example"
 GRAPH = str(LDBC / "example-directed.e")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import pytest
 from children import Children, run
 
-pytestmark = [pytest.mark.mpi_skip, pytest.mark.starts_children]
+pytestmark = [pytest.mark.mpi_skip, pytest.mark.starts_children, pytest.mark.interpreted]
 
 DGRAPH = [sys.executable, "-m", "dgraph"]
 WEIGHED = "0 1 3\n1 2 {}\n2 0 1\n"

@@ -199,6 +199,7 @@ def test_a_source_that_is_not_a_vertex_is_refused(folder, capsys):
     assert "source 9 is not a vertex" in capsys.readouterr().err
 
 
+@pytest.mark.interpreted
 @pytest.mark.exhaustive
 def test_names_of_vertices_are_sources(folder):
     (folder / "named.txt").write_text("a b\nb c\n")
@@ -207,6 +208,7 @@ def test_names_of_vertices_are_sources(folder):
     assert (lines["b"], lines["c"]) == ("0", "1")
 
 
+@pytest.mark.interpreted
 @pytest.mark.exhaustive
 def test_the_class_gives_the_default_source(folder, capsys):
     assert main([f"{ROOT}/examples/widest_path.py:WidestPath", "path:4", "-o", "out.txt", "-q"]) == 0

@@ -121,7 +121,11 @@ def test_every_architecture_meets_every_schedule_and_every_program():
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_kernels_compile(architecture, monkeypatch):
-    """Compile all texts: optimised for one architecture, and one of each kind that takes long on one in turn."""
+    """Compile all texts: optimised for one architecture, and one of each kind that takes long on one in turn.
+
+    The others become machine code; on the oldest architecture two thirds of them become PTX. What the assembler alone
+    checks, instructions that the architecture lacks, stands in the base of all texts.
+    """
     pytest.importorskip("cuda.bindings.nvrtc")
     left = {end for i, end in enumerate(LONG) if ARCHITECTURES[i % len(ARCHITECTURES)] == architecture}
     whole, quick = [], []
@@ -132,14 +136,18 @@ def test_kernels_compile(architecture, monkeypatch):
         left.discard(end)
     compile_all(whole, architecture)
     monkeypatch.setattr(nvrtc, "OPTIONS", (*nvrtc.OPTIONS, "--Ofast-compile=max"))
-    compile_all(quick, architecture)
+    oldest = architecture == ARCHITECTURES[0] and not EVERYTHING
+    compile_all(quick[::3] if oldest else quick, architecture)
+    if oldest:
+        del quick[::3]
+        compile_all(quick, architecture.replace("sm", "compute"))
 
 
 def compile_all(wanted, architecture):
     """Compile two texts at a time: NVRTC releases the interpreter lock."""
     with ThreadPoolExecutor(2) as pool:
         done = [pool.submit(nvrtc.compiled, whole, architecture, name) for whole, name in wanted]
-        assert all(future.result() for future in done)
+        assert all(bool(future.result()) == architecture.startswith("sm") for future in done)  # PTX is not returned
 
 
 def peeled():

@@ -54,6 +54,7 @@ def test_any_number_of_ranks_opens_a_store(name, policy, tmp_path):
             check(GRAPHS[name], opened(path, ranks), f"{name} of {parts} parts on {ranks} ranks")
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("writers", [1, 3])
 def test_names_of_vertices_are_in_a_store(writers, tmp_path):
     """Any number of ranks opens a store of names: distances by NetworkX, names that differ by their last bytes."""

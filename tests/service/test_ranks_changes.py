@@ -17,6 +17,7 @@ from dgraph.service.supervisor.supervisor import RankError
 pytestmark = [
     pytest.mark.mpi_skip,
     pytest.mark.starts_children,
+    pytest.mark.interpreted,
     pytest.mark.skipif(not hasattr(dgraph.Graph, "with_edges"), reason="graphs cannot be changed yet"),
 ]
 

@@ -16,7 +16,7 @@ import dgraph
 from dgraph.service.ranks.held_results import HeldResults, NotFound
 from dgraph.service.supervisor.supervisor import RankError
 
-pytestmark = [pytest.mark.mpi_skip, pytest.mark.starts_children]
+pytestmark = [pytest.mark.mpi_skip, pytest.mark.starts_children, pytest.mark.interpreted]
 
 GRAPH = "rmat:8,seed=3"
 ENDLESS = {"tol": 0.0, "max_iter": 10**9}

@@ -265,6 +265,7 @@ def test_the_command_line_refuses_it_with_code_1(broken, capsys, tmp_path):
     assert main(words) == 0
 
 
+@pytest.mark.interpreted
 @pytest.mark.exhaustive
 @pytest.mark.mpi_skip
 def test_the_command_line_says_what_was_proved(capsys):
