@@ -35,8 +35,8 @@ ORDERS = (np.less, np.less_equal, np.greater, np.greater_equal)
 class Column(np.lib.mixins.NDArrayOperatorsMixin):
     """Values of one column, of dtype object for text, which are compared with values of their kind alone.
 
-    It holds an array and has its attributes and methods, but is none: pandas' scalars compare an array on their right
-    themselves, and call all its values unequal where they are of another kind or the scalar has a zone.
+    It has the attributes and methods of the array that it holds, but is not an ``np.ndarray``: pandas' scalars compare
+    one on their right themselves, and call its values unequal where the kinds differ or the scalar has a zone.
     """
 
     __pandas_priority__ = 5000  # above that of a Series, which leaves the comparison to this class

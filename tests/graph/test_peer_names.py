@@ -142,6 +142,29 @@ def test_a_graph_and_a_result_as_collections(graph):
     assert len(empty) == 0
 
 
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda g: dgraph.similarity(g, ["ann"]),
+            r"similarity\(\) got \['ann'\] without a name, and only graph .*first=",
+        ),
+        (lambda g: dgraph.bfs(g, "ann", 5), "got 5 without a name, and only graph and source may.*depth_limit="),
+        (lambda g: dgraph.mst(g, algorithm="kruskal"), "unknown parameter of mst 'algorithm'"),
+        (lambda g: dgraph.random_walks(g, start=["ann"]), "'start': it is called 'sources'"),
+        (lambda g: dgraph.degrees(g).score, "no attribute 'score'; its columns are vertex, out_degree"),
+        (
+            lambda g: dgraph.modularity(g, dgraph.pagerank(g)),
+            "give an integer or text for each, such as those of dgraph",
+        ),
+        (lambda g: dgraph.cc(nx.to_pandas_edgelist(nx.Graph())[[]]), "columns none: which are the ends"),
+    ],
+)
+def test_an_error_of_a_wrong_call_names_what_to_type(graph, call, message):
+    with pytest.raises((dgraph.DgraphError, TypeError, AttributeError), match=message):
+        call(graph)
+
+
 def test_the_keyword_weights_is_answered_with_weight(graph):
     for name in ("sssp", "pagerank"):
         with pytest.raises(UsageError, match=r"weights= is about the graph.*by weight=, as in dgraph\.sssp"):
