@@ -100,6 +100,7 @@ OTHER_PARAMETERS = {
     **dict.fromkeys(("edge_attr", "weight_col", "weights"), "weight"),
     **dict.fromkeys(("reset", "reset_vertices"), "personalization"),
     "source": "first",
+    "device": "backend",
 }
 """Parameters of NetworkX, igraph, cuGraph and pandas → their names here, in calls that have them (or sources)."""
 
@@ -127,8 +128,9 @@ OTHER_METHODS = {
          "spectral_clustering", "spectral_modularity_maximization", "stochastic_block_model", "sbm"),
         _BY_OTHERS,
     ),
+    "partition": "a graph is partitioned by python -m partitioning GRAPH -n PARTS",
 }  # fmt: skip
-"""Name of a method for communities that is not here → what there is."""
+"""Name of a method for communities, or of a command, that is not here → what there is."""
 
 
 def shown(value: object) -> str:

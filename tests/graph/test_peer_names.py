@@ -54,7 +54,7 @@ def test_algorithms_are_functions_of_a_graph(graph):
 
 
 def test_parameters_have_one_name_here():
-    names = {name for algorithm in ALGORITHMS.values() for name in algorithm.parameters} | {*NAMES, "weight"}
+    names = {name for algorithm in ALGORITHMS.values() for name in algorithm.parameters} | {*NAMES, "weight", "backend"}
     assert set(OTHER_PARAMETERS.values()) <= names
     for call, name in (
         (lambda: dgraph.pagerank("path:4", damping=0.9), "alpha"),
