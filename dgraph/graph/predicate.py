@@ -72,9 +72,6 @@ class Column(np.lib.mixins.NDArrayOperatorsMixin):
     def __getitem__(self, rows: Any) -> Any:
         return self._like(self._values[_plain(rows)])
 
-    def __setitem__(self, rows: Any, values: Any) -> None:
-        self._values[_plain(rows)] = _plain(values)
-
     def __len__(self) -> int:
         return len(self._values)
 
@@ -83,9 +80,6 @@ class Column(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __bool__(self) -> bool:
         return bool(self._values)
-
-    def __repr__(self) -> str:
-        return repr(self._values)
 
     def _like(self, values: Any) -> Any:
         return _column(values, self._values.dtype == object)
@@ -130,7 +124,7 @@ class Times(Column):
         spans = (value for value in inputs if isinstance(value, str) or type(value) is date)
         precision = next((np.datetime64(span).dtype for span in spans), None)
         values = zip(inputs, (np.asarray(_as_utc(value), precision) for value in inputs), strict=True)
-        columns = (_column(value) if isinstance(given, Column) else value for given, value in values)
+        columns = (_column(value) if isinstance(operand, Column) else value for operand, value in values)
         return super().__array_ufunc__(ufunc, method, *columns, **keywords)
 
     def _equals_one_of(self, values: np.ndarray) -> np.ndarray:
@@ -141,7 +135,7 @@ class Times(Column):
 def _plain(value: Any) -> Any:
     """Return a value with an array in place of each column, those in tuples, lists and dicts included."""
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {name: _plain(entry) for name, entry in value.items()}
     if type(value) in (tuple, list):
         return type(value)(map(_plain, value))
     return value._values if isinstance(value, Column) else value

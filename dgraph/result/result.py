@@ -100,8 +100,8 @@ class Result(ResultTables):
             if (own := descriptor_of(self, name)) is not None:
                 return own.__get__(self, type(self))
             column, there = FORMER_COLUMNS.get(name, name), self.__dict__.get("columns", ())
-            mend = hint(name, "result") or f"; its columns are {', '.join(there)}"
-            mend = f"; read columns[{column!r}]" if column in there else mend
+            mend = f"; read columns[{column!r}]" if column in there else hint(name, "result")
+            mend = mend or f"; its columns are {', '.join(there)}"
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{mend}")
         with _reading:
             if "report" not in self.__dict__:

@@ -155,7 +155,7 @@ def test_a_graph_and_a_result_as_collections(graph):
         (lambda g: dgraph.degrees(g).score, "no attribute 'score'; its columns are vertex, "),
         (
             lambda g: dgraph.modularity(g, dgraph.pagerank(g)),
-            "give an integer or text for each, such as those of dgraph",
+            "give an integer or text for each, as leiden does",
         ),
         (lambda g: dgraph.cc(nx.to_pandas_edgelist(nx.Graph())[[]]), "columns none: which are the ends"),
     ],
