@@ -128,6 +128,7 @@ OTHER_METHODS = {
          "spectral_clustering", "spectral_modularity_maximization", "stochastic_block_model", "sbm"),
         _BY_OTHERS,
     ),
+    "help": "python -m dgraph --help lists the commands, python -m dgraph NAME --help the options of one",
     "partition": "a graph is partitioned by python -m partitioning GRAPH -n PARTS",
 }  # fmt: skip
 """Name of a method for communities, or of a command, that is not here → what there is."""
