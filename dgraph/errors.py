@@ -91,15 +91,18 @@ OTHER_PARAMETERS = {
     **dict.fromkeys(("d", "damping", "damping_factor"), "alpha"),
     **dict.fromkeys(("eps", "epsilon", "tolerance"), "tol"),
     **dict.fromkeys(("iterations", "max_iterations", "max_iters", "niter"), "max_iter"),
-    **dict.fromkeys(("root", "source_col", "source_node", "src", "start", "start_vertex"), "source"),
+    **dict.fromkeys(
+        ("root", "source_col", "source_node", "src", "start", "start_list", "start_vertex", "start_vertices"), "source"
+    ),
     **dict.fromkeys(("dest", "destination", "dst", "end", "target_col", "target_node", "to"), "target"),
     **dict.fromkeys(("random_seed", "rng", "seed"), "random_state"),
     **dict.fromkeys(("gamma", "resolution_parameter"), "resolution"),
     **dict.fromkeys(("edge_attr", "weight_col", "weights"), "weight"),
     **dict.fromkeys(("reset", "reset_vertices"), "personalization"),
     "source": "first",
+    "device": "backend",
 }
-"""Parameters of NetworkX, igraph, cuGraph and pandas → their names here, in calls that have one of that name."""
+"""Parameters of NetworkX, igraph, cuGraph and pandas → their names here, in calls that have them (or sources)."""
 
 _BY_MODULARITY = "communities of high modularity are those of leiden and louvain"
 _BY_LEVELS = "a hierarchy of communities is that of leiden or louvain with levels"
@@ -125,8 +128,10 @@ OTHER_METHODS = {
          "spectral_clustering", "spectral_modularity_maximization", "stochastic_block_model", "sbm"),
         _BY_OTHERS,
     ),
+    "help": "python -m dgraph --help lists the commands, python -m dgraph NAME --help the options of one",
+    "partition": "a graph is partitioned by python -m partitioning GRAPH -n PARTS",
 }  # fmt: skip
-"""Name of a method for communities that is not here → what there is."""
+"""Name of a method for communities, or of a command, that is not here → what there is."""
 
 
 def shown(value: object) -> str:
@@ -160,6 +165,7 @@ def unknown(kind: str, name: object, names) -> UsageError:
         return UsageError(f"unknown {kind} {name!r}: {other}")
     others = FORMER_COLUMNS if "column" in kind else OTHER_PARAMETERS
     former = others.get(name) if isinstance(name, str) else None
+    former = "sources" if former == "source" and "sources" in names else former
     if former in names:
         return UsageError(f"unknown {kind} {name!r}: it is called {former!r}")
     close = difflib.get_close_matches(name, names, 1) if isinstance(name, str) and len(name) <= SHOWN else []

@@ -12,6 +12,7 @@ import numpy as np
 
 import partitioning
 from dgraph import report
+from dgraph._support.writable import check_writable
 from dgraph.algorithms.base import Algorithm
 from dgraph.algorithms.requested import check_residual
 from dgraph.backend import refuse_early
@@ -34,7 +35,7 @@ from dgraph.graph.reading import watched_by
 from dgraph.report import Progress, Record
 from dgraph.result import files
 from dgraph.result.files.matrix_file import SUFFIXES
-from dgraph.result.files.save import WRITERS, check_writable
+from dgraph.result.files.save import WRITERS
 from dgraph.result.result import Result
 from dgraph.run import run
 from dgraph.tools.compile_beside import compiling_beside

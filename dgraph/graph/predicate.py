@@ -6,7 +6,8 @@ together, so that the predicate itself does not communicate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from numbers import Number
 from typing import Any
@@ -31,27 +32,57 @@ TYPES = {Number: "numbers", str: "text", bytes: "bytes", date: "times", timedelt
 ORDERS = (np.less, np.less_equal, np.greater, np.greater_equal)
 
 
-class Column(np.ndarray):
-    """Values of one column, of dtype object for text, which are compared with values of their kind alone."""
+class Column(np.lib.mixins.NDArrayOperatorsMixin):
+    """Values of one column, of dtype object for text, which are compared with values of their kind alone.
 
-    __array_priority__ = 1000  # above that of pandas' scalars, whose comparison calls times with a zone unequal
+    It has the attributes and methods of the array that it holds, but is not an ``np.ndarray``: pandas' scalars compare
+    one on their right themselves, and call its values unequal where the kinds differ or the scalar has a zone.
+    """
+
+    __pandas_priority__ = 5000  # above that of a Series, which leaves the comparison to this class
+
+    def __init__(self, values: np.ndarray):
+        self._values = values
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self._values, dtype, copy=copy)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
         if ufunc in (np.equal, np.not_equal, *ORDERS):
             _check_kinds(*inputs)
             _check_missing(ufunc, self, *inputs)
         if ufunc in ORDERS and any(np.asarray(value).dtype == object for value in inputs):
-            present = [~_missing(_plain(value)) for value in inputs]
-            keywords |= {"where": np.logical_and(*present), "out": np.zeros(np.broadcast(*inputs).shape, bool)}
-        elif "out" in keywords:
-            keywords["out"] = tuple(map(_plain, keywords["out"]))
-        values = getattr(ufunc, method)(*map(_plain, inputs), **keywords)
-        return _column(values) if type(values) is np.ndarray and values.dtype != object else values
+            present = np.logical_and(*(~_missing(value) for value in inputs))
+            keywords |= {"where": present, "out": np.zeros(present.shape, bool)}
+        return _column(getattr(ufunc, method)(*_plain(inputs), **_plain(keywords)))
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
         if function is np.isin and isinstance(arguments[0], Column) and len(arguments) == 2 and not keywords:
             return arguments[0].isin(arguments[1])
-        return super().__array_function__(function, types, arguments, keywords)
+        return _column(function(*_plain(arguments), **_plain(keywords)))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        value = getattr(self._values, name)
+        if not callable(value):
+            return self._like(value)
+        return lambda *arguments, **keywords: self._like(value(*_plain(arguments), **_plain(keywords)))
+
+    def __getitem__(self, rows: Any) -> Any:
+        return self._like(self._values[_plain(rows)])
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._values)
+
+    def __bool__(self) -> bool:
+        return bool(self._values)
+
+    def _like(self, values: Any) -> Any:
+        return _column(values, self._values.dtype == object)
 
     def isin(self, values: Any) -> np.ndarray:
         """Return True for the rows whose value is one of ``values``, or missing as one of them is, as pandas does."""
@@ -62,11 +93,11 @@ class Column(np.ndarray):
 
     def _equals_one_of(self, values: np.ndarray) -> np.ndarray:
         _check_kinds(self, values)
-        return np.isin(_plain(self), values)
+        return np.isin(self._values, values)
 
     def isna(self) -> np.ndarray:
         """Return True for the rows whose value is missing: NaN, NaT, or None for text."""
-        return _missing(_plain(self))
+        return _missing(self)
 
     def notna(self) -> np.ndarray:
         """Return True for the rows whose value is not missing."""
@@ -92,8 +123,9 @@ class Times(Column):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
         spans = (value for value in inputs if isinstance(value, str) or type(value) is date)
         precision = next((np.datetime64(span).dtype for span in spans), None)
-        values = (np.asarray(_as_utc(value), precision) for value in inputs)
-        return super().__array_ufunc__(ufunc, method, *values, **keywords)
+        values = zip(inputs, (np.asarray(_as_utc(value), precision) for value in inputs), strict=True)
+        columns = (_column(value) if isinstance(operand, Column) else value for operand, value in values)
+        return super().__array_ufunc__(ufunc, method, *columns, **keywords)
 
     def _equals_one_of(self, values: np.ndarray) -> np.ndarray:
         # one that stands for a day or a month covers all its times
@@ -101,7 +133,12 @@ class Times(Column):
 
 
 def _plain(value: Any) -> Any:
-    return np.asarray(value) if isinstance(value, Column) else value
+    """Return a value with an array in place of each column, those in tuples, lists and dicts included."""
+    if isinstance(value, dict):
+        return {name: _plain(entry) for name, entry in value.items()}
+    if type(value) in (tuple, list):
+        return type(value)(map(_plain, value))
+    return value._values if isinstance(value, Column) else value
 
 
 def _as_utc(value: Any) -> Any:
@@ -111,8 +148,11 @@ def _as_utc(value: Any) -> Any:
     return utc.to_datetime64() if hasattr(utc, "to_datetime64") else np.datetime64(utc)  # pandas has nanoseconds
 
 
-def _column(values: np.ndarray) -> np.ndarray:
-    return values.view(Times if values.dtype.kind == "M" else Column)
+def _column(values: Any, text: bool = False) -> Any:
+    """Return an array as a column, and anything else unchanged; ``text``: objects are text."""
+    if type(values) is not np.ndarray or (values.dtype == object and not text):
+        return values
+    return (Times if values.dtype.kind == "M" else Column)(values)
 
 
 def _missing(values: Any) -> np.ndarray:
@@ -150,7 +190,7 @@ def _check_kinds(*values: Any) -> None:
         )
 
 
-def _check_missing(ufunc: np.ufunc, column: np.ndarray, *values: Any) -> None:
+def _check_missing(ufunc: np.ufunc, column: Column, *values: Any) -> None:
     """Refuse to compare a column with one missing value, but by == and != with None where None or NaT can stand.
 
     Raises:
@@ -168,24 +208,24 @@ def _check_missing(ufunc: np.ufunc, column: np.ndarray, *values: Any) -> None:
 class PredicateRows:
     """Columns of some vertices or edges: ``rows["name"]`` or ``rows.name`` is an array, shape (rows,).
 
-    Arrays are :class:`Column`, of times :class:`Times`, and read-only.
+    Arrays are read-only, and :class:`Column`, of times :class:`Times`, unless ``arrays``.
     """
 
-    def __init__(self, column: Callable[[str], np.ndarray], size: int):
-        self._column, self._size = column, size
+    def __init__(self, column: Callable[[str], np.ndarray], size: int, arrays: bool = False):
+        self._column, self._size, self._arrays = column, size, arrays
         self._kinds: dict[str, str] = {}
 
     def __len__(self) -> int:
         return self._size
 
-    def __getitem__(self, name: str) -> np.ndarray:
+    def __getitem__(self, name: str) -> Any:
         values = self._column(name)
         self._kinds[name] = values.dtype.kind
-        rows = _column(values)
-        rows.flags.writeable = False  # they are the graph's own
-        return rows
+        shown = values.view()
+        shown.flags.writeable = False  # they are the graph's own
+        return shown if self._arrays else _column(shown, text=True)
 
-    def __getattr__(self, name: str) -> np.ndarray:
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
         return self[name]
@@ -228,10 +268,13 @@ def chosen(predicate: Predicate, rows: PredicateRows, what: str) -> np.ndarray:
         UsageError: the predicate fails, or returns anything else.
     """
     try:
-        answer = host_array(predicate(rows), "the predicate's answer")
+        answer = host_array(_plain(predicate(rows)), "the predicate's answer")
     except DgraphError:
         raise
     except Exception as error:
+        if not len(rows) and not rows._arrays:
+            with suppress(UsageError):  # a Series of an empty column has objects, and no .dt
+                return chosen(predicate, PredicateRows(rows._column, 0, arrays=True), what)
         if isinstance(error, ValueError) and "truth value" in str(error):
             raise UsageError(
                 "the predicate keep asks whether an array is true, as `and`, `or`, `not`, `in` and a < b < c do; "

@@ -9,8 +9,8 @@ import os
 import re
 from pathlib import Path
 
+from dgraph._support.writable import check_writable
 from dgraph.errors import OutputError
-from dgraph.result.files.save import check_writable
 
 COLUMN = re.compile(r"\[\n[\d.eE+,\s-]+\]")
 """An indented list of numbers, which is written on one line. A JSON string cannot match: it has no line break."""

@@ -101,6 +101,7 @@ class Result(ResultTables):
                 return own.__get__(self, type(self))
             column, there = FORMER_COLUMNS.get(name, name), self.__dict__.get("columns", ())
             mend = f"; read columns[{column!r}]" if column in there else hint(name, "result")
+            mend = mend or f"; its columns are {', '.join(there)}"
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{mend}")
         with _reading:
             if "report" not in self.__dict__:

@@ -129,6 +129,9 @@ def test_max_iter_is_the_parameter_where_there_is_one():
     ("line", "said"),
     [
         ("ssssp", "unknown algorithm or command 'ssssp': did you mean 'sssp'?"),
+        ("help", "'help': python -m dgraph --help lists the commands"),
+        ("partition a.el", "'partition': a graph is partitioned by python -m partitioning GRAPH -n PARTS"),
+        ("sssp --device cpu", "unknown option --device: it is called --backend; see"),
         ("--policy cvc sssp", "the algorithm comes first"),
         (
             "sssp --polcy cvc",

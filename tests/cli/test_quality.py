@@ -43,7 +43,7 @@ def test_files_without_labels_are_refused(folder, capsys):
     np.savez("bare.npz", vertex=np.arange(6))
     np.savez("few.npz", vertex=np.arange(5), side=np.arange(5))
     for file, words in (
-        ("bare.npz", "one more"), ("edges.txt", ".csv, .npz"), ("nothing.csv", "cannot be read"),
+        ("bare.npz", "one more"), ("edges.txt", ".csv, .npz"), ("nothing.parquet", "no such file"),
         ("few.npz", "no label for vertex 5"),
     ):  # fmt: skip
         assert main(["quality", "edges.txt", file]) != 0

@@ -54,7 +54,7 @@ def test_algorithms_are_functions_of_a_graph(graph):
 
 
 def test_parameters_have_one_name_here():
-    names = {name for algorithm in ALGORITHMS.values() for name in algorithm.parameters} | {*NAMES, "weight"}
+    names = {name for algorithm in ALGORITHMS.values() for name in algorithm.parameters} | {*NAMES, "weight", "backend"}
     assert set(OTHER_PARAMETERS.values()) <= names
     for call, name in (
         (lambda: dgraph.pagerank("path:4", damping=0.9), "alpha"),
@@ -140,6 +140,29 @@ def test_a_graph_and_a_result_as_collections(graph):
     empty = dgraph.Result("cc", {"vertex": np.arange(0), "labels": np.arange(0)}, world())
     assert empty
     assert len(empty) == 0
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda g: dgraph.similarity(g, ["ann"]),
+            r"similarity\(\) got \['ann'\] without a name, and only graph .*first=",
+        ),
+        (lambda g: dgraph.bfs(g, "ann", 5), "got 5 without a name, and only graph and source may.*depth_limit="),
+        (lambda g: dgraph.mst(g, algorithm="kruskal"), "unknown parameter of mst 'algorithm'"),
+        (lambda g: dgraph.random_walks(g, start=["ann"]), "'start': it is called 'sources'"),
+        (lambda g: dgraph.degrees(g).score, "no attribute 'score'; its columns are vertex, "),
+        (
+            lambda g: dgraph.modularity(g, dgraph.pagerank(g)),
+            "give an integer or text for each, as leiden does",
+        ),
+        (lambda g: dgraph.cc(nx.to_pandas_edgelist(nx.Graph())[[]]), "columns none: which are the ends"),
+    ],
+)
+def test_an_error_of_a_wrong_call_names_what_to_type(graph, call, message):
+    with pytest.raises((dgraph.DgraphError, TypeError, AttributeError), match=message):
+        call(graph)
 
 
 def test_the_keyword_weights_is_answered_with_weight(graph):

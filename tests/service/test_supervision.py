@@ -1,5 +1,7 @@
 """Ranks that die, a front that dies, and starts under another launcher: real processes, killed."""
 
+import asyncio
+import gc
 import os
 import signal
 import subprocess
@@ -13,6 +15,7 @@ from live_service import started
 from ranks_served import Served, alive, until
 
 from dgraph.service.supervisor import rank_process
+from dgraph.service.supervisor.rank_socket import RankSocket
 from dgraph.service.supervisor.supervisor import RanksDied
 
 pytestmark = [pytest.mark.mpi_skip, pytest.mark.starts_children]
@@ -72,6 +75,22 @@ def test_ranks_get_the_user_s_settings_of_open_mpi_but_no_rank_of_another_job(mo
     passed = rank_process.environment()
     assert passed["OMPI_MCA_plm"] == "isolated"
     assert "OMPI_COMM_WORLD_RANK" not in passed
+
+
+def test_a_cancelled_caller_leaves_no_error_when_the_ranks_end(tmp_path):
+    async def body():
+        errors = []
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: errors.append(context))
+        ranks = RankSocket(tmp_path / "s", lambda: None)
+        caller = asyncio.shield(ranks.send(1, {"op": "run"}, None))
+        caller.cancel()
+        await asyncio.sleep(0)
+        ranks.fail(RanksDied("the ranks were stopped"))
+        await asyncio.sleep(0)
+        gc.collect()
+        assert not errors
+
+    asyncio.run(body())
 
 
 @pytest.mark.parametrize("ranks", [1, 2])

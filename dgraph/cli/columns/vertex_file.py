@@ -34,7 +34,7 @@ def read_vertex_file(path: str | Path, named: bool, vertex: str | None = None) -
             raise DataError(f"{path}: two columns have one name ({', '.join(table.column_names)}); rename one")
         return table if Path(path).suffix != ".csv" else _with_texts(path, table, named, vertex)
     except OSError as refused:
-        raise OutputError(f"{path} cannot be read: {refused}") from None
+        raise OutputError(f"{path} cannot be read: {refused if Path(path).exists() else 'no such file'}") from None
     except ValueError as wrong:  # pyarrow's errors are ValueErrors
         raise DataError(f"{path} is not a table of vertices: {wrong}") from None
 

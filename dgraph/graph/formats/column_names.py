@@ -64,8 +64,8 @@ def edge_columns(names: Sequence[str], what: str) -> list[int]:
         ends = [place for place, name in enumerate(names) if name.strip().lower() != WEIGHT][:2]
         if len(names) not in (2, 3) or len(ends) < 2:
             raise DataError(
-                f"{what}: columns {', '.join(names)}: which are the ends of an edge? name them source and target, or "
-                "say which they are (--columns, columns=; Graph.from_pandas(df, source, target))"
+                f"{what}: columns {', '.join(names) or 'none'}: which are the ends of an edge? name them source and "
+                "target, or say which they are (--columns, columns=; Graph.from_pandas(df, source, target))"
             )
     weight = weight_column(names, what, ends)
     return ends if weight is None else [*ends, weight]

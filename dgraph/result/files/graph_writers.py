@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dgraph._support.writable import check_writable
 from dgraph.comm import Comm
 from dgraph.errors import UsageError, unknown
 from dgraph.graph.block import EdgeBlock
@@ -18,7 +19,7 @@ from dgraph.graph.rows import merge_parallel
 from dgraph.result.files.graph_binary import save_galois, save_scipy, save_sg, save_wsg
 from dgraph.result.files.graph_parquet import save_parquet
 from dgraph.result.files.graph_text import save_csv, save_dimacs, save_el, save_mtx, save_txt, save_wel
-from dgraph.result.files.save import check_writable, save, unknown_format
+from dgraph.result.files.save import save, unknown_format
 from dgraph.result.files.shared_file import SharedFile, shared_file
 
 Writer = Callable[[SharedFile, EdgeBlock], None]

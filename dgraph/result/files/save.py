@@ -17,8 +17,9 @@ import numpy as np
 
 from dgraph._support.extras import extra
 from dgraph._support.threads import PIECE, in_order
+from dgraph._support.writable import check_writable
 from dgraph.comm import Comm
-from dgraph.errors import OutputError, UsageError, shown, unknown
+from dgraph.errors import UsageError, shown, unknown
 from dgraph.graph.names import ENCODING, decoded_chunks
 from dgraph.result.files import csv_text, npz, vertex_text
 from dgraph.result.files.file_rows import FileRows
@@ -199,15 +200,3 @@ def unknown_format(kind: str, path: Path, suffixes: Collection[str]) -> UsageErr
     if path.suffix not in (".graphml", ".gexf"):
         return refused
     return UsageError(f"{refused}; NetworkX writes it: networkx.write_{path.suffix[1:]}(graph.to_networkx(), path)")
-
-
-def check_writable(path: Path) -> None:
-    """Refuse a path at which no file can be created."""
-    if path.is_dir():
-        raise UsageError(f"{path} is a folder; name a file")
-    if path.exists() and not path.is_file():
-        raise UsageError(f"{path} is a device or a pipe, whose place the file would take; name a file")
-    if not path.parent.is_dir():
-        raise OutputError(f"{path} cannot be written: there is no folder {path.parent}; make it first")
-    if not os.access(path.resolve().parent, os.W_OK):
-        raise OutputError(f"{path} cannot be written: the folder {path.parent} is not writable; choose another")

@@ -111,7 +111,7 @@ def _as_labels(name: str, values: np.ndarray, block: EdgeBlock, comm: Comm) -> n
     if rows.size:
         number = block.ids.to_original(rows, comm)
         vertex = number[0] if block.ids.names is None else block.ids.names.of(number, comm)[0]
-        raise UsageError(f"{name} has no label for vertex {vertex}; give an integer or text for each vertex")
+        raise UsageError(f"{name} has no label for vertex {vertex}; give an integer or text for each, as leiden does")
     return values if values.dtype.kind == "S" else values.astype(np.int64)
 
 

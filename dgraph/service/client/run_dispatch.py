@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dgraph.algorithms import ALGORITHMS, Algorithm
 from dgraph.algorithms.signatures import docstring, signature
+from dgraph.errors import shown, unknown
 from dgraph.program import Program
 
 if TYPE_CHECKING:
@@ -87,10 +88,16 @@ def function_of(name: str) -> Callable[..., Result]:
     algorithm = ALGORITHMS[name]
     described = signature(algorithm)
     places = [row.name for row in described.parameters.values() if row.kind is row.POSITIONAL_OR_KEYWORD]
+    named = [f"{name}=" for name in described.parameters if name not in places]
 
     def call(*values: Any, **parameters: Any) -> Result:
         if len(values) > len(places):
-            raise TypeError(f"{name}() takes {len(places)} positional arguments ({', '.join(places)}); name the others")
+            raise TypeError(
+                f"{name}() got {shown(values[len(places)])} without a name, and only {' and '.join(places)} may stand "
+                f"without one; name it: {', '.join(named)}"
+            )
+        if "algorithm" in parameters:  # a parameter of run, and of NetworkX's functions
+            raise unknown(f"parameter of {name}", "algorithm", algorithm.parameters)
         return run(name, **dict(zip(places, values, strict=False)), **parameters)
 
     call.__name__ = call.__qualname__ = name

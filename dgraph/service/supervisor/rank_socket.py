@@ -73,6 +73,7 @@ class RankSocket:
         """
         loop, frame = asyncio.get_running_loop(), encode({"id": number, **message})
         future: asyncio.Future[dict[str, Any]] = loop.create_future()
+        future.add_done_callback(lambda done: done.cancelled() or done.exception())  # callers may be gone
         self._waiting[number] = future, on_event
         if not self._unsent:
             loop.call_soon(self._flush)

@@ -172,8 +172,6 @@ class Ranks:
                 await asyncio.wait_for(self._ended.wait(), grace_s)
         ending = stopping is not None and self._ended.is_set()
         await self._close(RanksDied("the ranks were stopped"), END_S if ending else 0.0)
-        if stopping is not None and stopping.done() and not stopping.cancelled():
-            stopping.exception()
 
     def kill(self) -> None:
         """Kill all processes of the ranks that the front started; from any thread."""
