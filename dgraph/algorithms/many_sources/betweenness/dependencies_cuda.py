@@ -15,8 +15,7 @@ from dgraph.algorithms.many_sources.betweenness.dependency_programs import Depen
 from dgraph.algorithms.many_sources.gpu import source_rows
 from dgraph.algorithms.many_sources.gpu.source_rows import SourceSearch
 from dgraph.algorithms.many_sources.results import Summed, paths_differ
-from dgraph.backend.cuda.device_graph.field_view import FieldView
-from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
+from dgraph.backend.cuda.device_graph.lazy_result import gpu_columns
 from dgraph.backend.row_solver import RowSize, RowSolver
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import Passes
@@ -140,7 +139,7 @@ class _DependencySearch(SourceSearch):
             deepest = max(deepest, len(levels) - 1)
         if self.endpoints:
             self.sums[self.positions] += self.reached[: len(self.positions)].astype(np.float64)
-        return GpuSummed(self.sums, deepest, self.device, self.graph)
+        return GpuSummed(self.sums, deepest, self.graph)
 
     def _forward(self, positions: Any, first: int) -> list[Level]:
         """Count paths from some sources; return the levels."""
@@ -221,17 +220,14 @@ class _DependencySearch(SourceSearch):
 class GpuSummed(Summed):
     """Sums by position that stay on a GPU."""
 
-    def __init__(self, sums: Any, depth: int, device: Any, graph: Any):
+    def __init__(self, sums: Any, depth: int, graph: Any):
         super().__init__(sums, depth)
-        self.device, self.graph = device, graph
+        self.graph = graph
 
     def scaled(self, lids: np.ndarray, own: float, others: float) -> FieldColumn:
         """Return the sums times ``own`` at ``lids``, and times ``others`` elsewhere."""
-        positions = self.device.put(lids)
-        positions = positions if self.graph.place is None else self.graph.place[positions]
+        positions = source_rows.positions_of(self.graph, lids)
         scaled = self.sums[positions] * own
         self.sums *= others
         self.sums[positions] = scaled
-        view = FieldView(self.device, self.sums, self.graph.place)
-        fields = LazyFields(self.device, {"sums": view}, self.graph.degree, self.graph.original)
-        return FieldColumn(fields, "sums")
+        return gpu_columns(self.graph, {"sums": self.sums})["sums"]
