@@ -58,7 +58,8 @@ def stub() -> str:
     for name, home in HOMES.items():
         homes.setdefault(home, []).append(name)
     imports = [
-        f"from {home} import {', '.join(f'{name} as {name}' for name in sorted(homes[home]))}\n" for home in sorted(homes)
+        f"from {home} import {', '.join(f'{name} as {name}' for name in sorted(homes[home]))}\n"
+        for home in sorted(homes)
     ]
     functions = [declaration(name, signature(ALGORITHMS[name])) for name in sorted(ALGORITHMS)]
     aliases = [f"{alias} = {name}\n" for alias, name in sorted(ALGORITHMS.aliases.items())]
