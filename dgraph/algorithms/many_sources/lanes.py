@@ -20,6 +20,10 @@ LINE = 64
 LANES = 8
 """Lanes of 64 bits."""
 
+LARGE, DOWN, LEAST = 2.0**500, 2.0**-512, 2.0**-900
+"""Number of paths from which those of a round or a vertex are scaled, the factor, and the smallest one of a lane that
+was scaled: numbers of paths to vertices of one round may differ by it."""
+
 RANK_LINES = 2
 """Cache lines of a row of ranks: an arc is read once for 16 sources."""
 

@@ -14,18 +14,13 @@ import numpy as np
 from dgraph.algorithms.many_sources.betweenness.dependency_programs import DependenciesByPrograms
 from dgraph.algorithms.many_sources.gpu import source_rows
 from dgraph.algorithms.many_sources.gpu.source_rows import SourceSearch
+from dgraph.algorithms.many_sources.lanes import DOWN, LANES, LARGE, LEAST
 from dgraph.algorithms.many_sources.results import Summed, paths_differ
 from dgraph.backend.cuda.device_graph.lazy_result import gpu_columns
 from dgraph.backend.row_solver import RowSize, RowSolver
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import Passes
 from dgraph.result.columns import FieldColumn
-
-MOST_LANES = 8
-"""Sources of a batch: a vertex's lanes are two sectors of 32 bytes."""
-
-LARGE, DOWN, LEAST = 2.0**500, 2.0**-512, 2.0**-900
-"""As in ``paths_kernel.py``, which compiles for the CPU."""
 
 EDGES, LOGGED, TINY, COUNTS = 2, 3, 6, 7
 """Places of ``counts``."""
@@ -88,7 +83,7 @@ class GpuDependencies(RowSolver):
         """
         device, local = self.backend.device, ctx.local
         if source_rows.takes(ctx, self.backend, sources):
-            lanes = min(MOST_LANES, 1 << (len(sources) - 1).bit_length())
+            lanes = min(LANES, 1 << (len(sources) - 1).bit_length())
             bytes_ = need(local.size, local.out.arcs, lanes)
             free = device.free(bytes_)
             if bytes_ <= free:
