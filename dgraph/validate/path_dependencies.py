@@ -28,23 +28,23 @@ class PathDependencies:
     ):
         self.distributed, self.arcs = distributed, arcs
         self.goals = np.ones(distributed.block.rows) if goals is None else goals
-        self.weights = arcs.weights if weighted else None
+        self.hops, self.weights = not weighted, arcs.weights if weighted else np.ones(len(arcs.rows))
 
     def of(self, source: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
         """Return dependencies of rows and of arcs, and the distances; None if numbers of paths overflow."""
         distributed, rows, targets = self.distributed, self.arcs.rows, self.arcs.targets
         n, first = distributed.block.rows, distributed.block.first
         begin = np.array([source - first] if 0 <= source - first < n else [], np.int64)
-        if self.weights is None:
+        if self.hops:
             distance, paths, levels = self._by_hops(begin)
         else:
             distance = self._distances(begin)
         (there,) = distributed.fetch(targets, distance)
-        length = distance[rows] + (1.0 if self.weights is None else self.weights)
+        length = distance[rows] + self.weights
         tight = np.flatnonzero((length == there) & (length < np.inf))
         rows, targets = rows[tight], targets[tight]
         offsets = row_offsets(rows, n)
-        if self.weights is not None:
+        if not self.hops:
             paths, levels = self._paths(begin, rows, targets, offsets)
         if distributed.comm.total(int(not np.isfinite(paths).all())):
             return None

@@ -169,9 +169,7 @@ def test_rows_by_degree(ranks, policy, oriented, monkeypatch):
         mine = np.isin(np.arange(case.n), own)
         np.testing.assert_array_equal(gids[rows.place], own)
         assert np.all(np.diff(rank_of[gids]) > 0), "numbers are not in the order of degrees"
-        np.testing.assert_array_equal(
-            matrix_of((rows.offsets, rows.targets), gids, case.n), everything & mine[:, None]
-        )
+        np.testing.assert_array_equal(matrix_of((rows.offsets, rows.targets), gids, case.n), everything & mine[:, None])
         if not oriented:
             ends = gids[rows.sources], gids[rows.targets]
             np.testing.assert_array_equal(rows.values, listed[ends])

@@ -23,7 +23,7 @@ class GpuCounts:
         """Return the columns of masters' values by position, and their sums on this rank."""
         columns = gpu_columns(graph, {"triangles": triangles, "lcc": shares})
         corners = int(graph.device.get(triangles.sum()))
-        return cls(columns, corners, columns["lcc"].fields.total("lcc") or 0.0)
+        return cls(columns, corners, columns["lcc"].fields.total("lcc") or 0.0)  # type: ignore[attr-defined]
 
     def triangles(self) -> tuple[FieldColumn, int]:
         """Return the triangles and their sum."""

@@ -80,7 +80,7 @@ def chunk_of(count, mates):
 def fold_row(neighbours, first, last, now, wanted, values, sums):
     """Sum the lanes of ``values`` over neighbours in ``now`` into row 0 of ``sums``; return those that occur."""
     if values.shape[1] > 1:
-        return fold_chosen(neighbours, first, last, now, wanted, values, sums, 0)
+        return fold_chosen(neighbours, first, last, now, wanted, values, sums)
     total, hit = 0.0, np.uint8(0)
     for e in range(first, last):
         u = load(neighbours, e)
