@@ -22,11 +22,7 @@ def swap(comm: Comm, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
     """
     if comm.size == 1:
         return list(parts)
-    shape, kind = parts[0].shape[:-1], parts[0].dtype
-    sent = [np.ascontiguousarray(part).reshape(-1) for part in parts]
-    if kind.names or kind.kind == "S":
-        raw = [part.view(np.uint8) if part.size else np.empty(0, np.uint8) for part in sent]
-        return [part.view(kind) for part in comm.alltoallv(raw)]
+    shape, sent = parts[0].shape[:-1], [np.ascontiguousarray(part).reshape(-1) for part in parts]
     return [part.reshape(*shape, -1) for part in comm.alltoallv(sent)]
 
 
