@@ -6,19 +6,19 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, TypeAlias
 
-from dgraph.algorithms import Algorithm, Answer, Parameter, ResultColumn, algorithm
-from dgraph.backend.build import Graph, build_on_gpus
-from dgraph.comm import Comm, communicator
-from dgraph.engine.checkpoint import Checkpoint
-from dgraph.engine.run_options import Options
-from dgraph.errors import Checkpointed, ConvergenceWarning, DataError, DgraphError, InternalError, NotConverged, OutputError, PeerLost, UsageError, ValidationFailed
-from dgraph.graph.devices import Auto, Cpu, Cuda
-from dgraph.program import ADD, ALL, CHANGED, Field, Global, INF, MAX, MIN, OR, Program, maximum, minimum, mixed, sqrt, where
-from dgraph.result.partitions.label_columns import agreement, ari, nmi
-from dgraph.result.partitions.partition_totals import community_table, conductance, constant_potts_model, coverage, modularity
-from dgraph.result.result import Result
-from dgraph.service.client.connection import connect
-from dgraph.service.client.run_dispatch import run
+from dgraph.algorithms import Algorithm as Algorithm, Answer as Answer, Parameter as Parameter, ResultColumn as ResultColumn, algorithm as algorithm
+from dgraph.backend.build import Graph as Graph, build_on_gpus as build_on_gpus
+from dgraph.comm import Comm as Comm, communicator as communicator
+from dgraph.engine.checkpoint import Checkpoint as Checkpoint
+from dgraph.engine.run_options import Options as Options
+from dgraph.errors import Checkpointed as Checkpointed, ConvergenceWarning as ConvergenceWarning, DataError as DataError, DgraphError as DgraphError, InternalError as InternalError, NotConverged as NotConverged, OutputError as OutputError, PeerLost as PeerLost, UsageError as UsageError, ValidationFailed as ValidationFailed
+from dgraph.graph.devices import Auto as Auto, Cpu as Cpu, Cuda as Cuda
+from dgraph.program import ADD as ADD, ALL as ALL, CHANGED as CHANGED, Field as Field, Global as Global, INF as INF, MAX as MAX, MIN as MIN, OR as OR, Program as Program, maximum as maximum, minimum as minimum, mixed as mixed, sqrt as sqrt, where as where
+from dgraph.result.partitions.label_columns import agreement as agreement, ari as ari, nmi as nmi
+from dgraph.result.partitions.partition_totals import community_table as community_table, conductance as conductance, constant_potts_model as constant_potts_model, coverage as coverage, modularity as modularity
+from dgraph.result.result import Result as Result
+from dgraph.service.client.connection import connect as connect
+from dgraph.service.client.run_dispatch import run as run
 
 GraphLike: TypeAlias = str | PathLike | Graph | Any
 Vertices: TypeAlias = Sequence[int | str] | Mapping[int | str, float]
@@ -27,114 +27,6 @@ __version__: str
 HOMES: dict[str, str]
 FUNCTIONS: tuple[str, ...]
 ALIASES: dict[str, str]
-
-__all__ = [
-    "ADD",
-    "ALL",
-    "Algorithm",
-    "Answer",
-    "Auto",
-    "CHANGED",
-    "Checkpoint",
-    "Checkpointed",
-    "Comm",
-    "ConvergenceWarning",
-    "Cpu",
-    "Cuda",
-    "DataError",
-    "DgraphError",
-    "Field",
-    "Global",
-    "Graph",
-    "INF",
-    "InternalError",
-    "MAX",
-    "MIN",
-    "NotConverged",
-    "OR",
-    "Options",
-    "OutputError",
-    "Parameter",
-    "PeerLost",
-    "Program",
-    "Result",
-    "ResultColumn",
-    "UsageError",
-    "ValidationFailed",
-    "__version__",
-    "agreement",
-    "algorithm",
-    "apsp",
-    "ari",
-    "average_neighbor_degree",
-    "bc",
-    "betweenness_centrality",
-    "bfs",
-    "build_on_gpus",
-    "cc",
-    "cdlp",
-    "closeness",
-    "closeness_centrality",
-    "clustering",
-    "color",
-    "communicator",
-    "communities",
-    "community_table",
-    "conductance",
-    "connect",
-    "connected_components",
-    "constant_potts_model",
-    "core_number",
-    "coverage",
-    "degrees",
-    "edge_bc",
-    "edge_betweenness_centrality",
-    "eigenvector",
-    "eigenvector_centrality",
-    "greedy_color",
-    "hits",
-    "k_core",
-    "k_truss",
-    "katz",
-    "katz_centrality",
-    "kcore",
-    "ktruss",
-    "ktruss_subgraph",
-    "label_propagation",
-    "lcc",
-    "leiden",
-    "leiden_communities",
-    "louvain",
-    "louvain_communities",
-    "maximal_independent_set",
-    "maximum",
-    "minimum",
-    "minimum_spanning_forest",
-    "minimum_spanning_tree",
-    "mis",
-    "mixed",
-    "modularity",
-    "mst",
-    "multi_source_bfs",
-    "multi_source_pagerank",
-    "multi_source_sssp",
-    "neighbor_degree",
-    "nmi",
-    "pagerank",
-    "random_walks",
-    "reachability",
-    "run",
-    "scc",
-    "similarity",
-    "sqrt",
-    "sssp",
-    "strongly_connected_components",
-    "triangle_count",
-    "triangles",
-    "uniform_random_walks",
-    "weakly_connected_components",
-    "where",
-]
 
 def apsp(
     graph: GraphLike,

@@ -49,17 +49,17 @@ def summarize(state: State, name: str, local: LocalGraph) -> DistanceColumn:
     return DistanceColumn(state.column(name, widened), *state.reached(name, local))
 
 
-def begin_summary(state: State, name: str, local: LocalGraph, counted: bool = False) -> Callable[[], DistanceColumn]:
-    """Begin to :func:`summarize`; return the function that waits, which may be called again.
+def begin_summary(state: State, local: LocalGraph, counted: bool) -> Callable[[], DistanceColumn]:
+    """Begin to :func:`summarize` levels; return the function that waits, which may be called again.
 
-    ``counted``: the field holds levels, which the rounds may have counted.
+    ``counted``: the rounds may have counted them.
 
     Until the last call the field must not change, nor may other figures of a GPU's field be asked for.
     """
     if counted and (levels := state.levels):
-        return lambda: DistanceColumn(state.column(name, widened), *levels)
-    figures = state.begin_reached(name, local)
-    return lambda: DistanceColumn(state.column(name, widened), *figures())
+        return lambda: DistanceColumn(state.column("level", widened), *levels)
+    figures = state.begin_reached("level", local)
+    return lambda: DistanceColumn(state.column("level", widened), *figures())
 
 
 def widened(values: np.ndarray) -> np.ndarray:

@@ -45,8 +45,7 @@ exit codes: 0 done; 1 two schedules gave different answers; 2 no GPU, or an unkn
 
 def task(words: Sequence[str]) -> Task:
     """Parse the words behind ``balance``."""
-    parser = command_parser("balance")
-    parser.epilog = EXAMPLES
+    parser = command_parser("balance", EXAMPLES)
     parser.add_argument("graph", metavar="GRAPH", help="file, store, or generator NAME:SIZE")
     parser.add_argument("--algorithm", metavar="NAME", help=f"algorithm (default {ALGORITHM})")
     parser.add_argument(

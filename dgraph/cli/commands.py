@@ -50,9 +50,9 @@ def task_of(command: str, words: Sequence[str]) -> Task | str:
     return import_module(f"dgraph.cli.{MODULES.get(command, command)}").task(words)
 
 
-def command_parser(name: str) -> Parser:
-    """Return a parser for one of ``COMMANDS``."""
-    parser = Parser(prog=f"{PROGRAM} {name}", description=COMMANDS[name])
+def command_parser(name: str, epilog: str = "") -> Parser:
+    """Return a parser for one of ``COMMANDS``; its help ends with ``epilog``."""
+    parser = Parser(prog=f"{PROGRAM} {name}", description=COMMANDS[name], epilog=epilog)
     parser.add_argument("--traceback", **flag(), help=argparse.SUPPRESS)
     return parser
 

@@ -36,8 +36,7 @@ examples:
 
 def task(words: Sequence[str]) -> Task:
     """Parse the words behind ``convert``."""
-    parser = command_parser("convert")
-    parser.epilog = EXAMPLES
+    parser = command_parser("convert", EXAMPLES)
     parser.add_argument("graph", metavar="A", help="graph: a file, or a generator NAME:SIZE")
     parser.add_argument("file", type=Path, metavar="B", help="file to write; its suffix names the format")
     parser.add_argument(

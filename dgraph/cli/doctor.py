@@ -46,8 +46,7 @@ def without_ranks(words: Sequence[str]) -> int | None:
 
 
 def _options(words: Sequence[str]) -> tuple[bool, bool]:
-    parser = command_parser("doctor")
-    parser.epilog = "exit codes: 0 dgraph works here; 1 a check failed"
+    parser = command_parser("doctor", "exit codes: 0 dgraph works here; 1 a check failed")
     parser.add_argument("--json", **flag(), help="findings as JSON")
     parser.add_argument("-q", "--quiet", **flag(), help="print only findings that are not OK")
     args = parser.parsed(words)

@@ -41,8 +41,7 @@ exit codes: 0 every plan fits, or no limit was given; 1 a plan does not fit."""
 
 def task(words: Sequence[str]) -> Task:
     """Parse the words behind ``estimate``."""
-    parser = command_parser("estimate")
-    parser.epilog = EXAMPLES
+    parser = command_parser("estimate", EXAMPLES)
     parser.add_argument("algorithm", metavar="ALGORITHM", help="name, or all")
     parser.add_argument("graph", metavar="GRAPH", help="a generator, VERTICES,EDGES, or a file, which is read")
     parser.add_argument("-n", "--ranks", metavar="P", help="numbers of ranks: 4, or 1,2,4 (default 1)")

@@ -17,8 +17,7 @@ from dgraph.tools.fetch import DATASETS, fetch
 
 def task(words: Sequence[str]) -> Task | str:
     """Parse the words behind ``fetch``; without a name the table is the answer."""
-    parser = command_parser("fetch")
-    parser.epilog = f"Runs read the files as they are: {PROGRAM} sssp data/USA-road-d.USA.gr.gz"
+    parser = command_parser("fetch", f"Runs read the files as they are: {PROGRAM} sssp data/USA-road-d.USA.gr.gz")
     parser.add_argument("names", nargs="*", metavar="NAME", help="data sets; without a name, all are listed")
     parser.add_argument("--to", type=Path, metavar="DIR", help="folder (default: data)")
     parser.add_argument("--json", **flag(), help="the list as JSON")

@@ -32,8 +32,7 @@ examples:
 
 def task(words: Sequence[str]) -> Task:
     """Parse the words behind ``info``."""
-    parser = command_parser("info")
-    parser.epilog = EXAMPLES
+    parser = command_parser("info", EXAMPLES)
     parser.add_argument("graph", metavar="GRAPH", help="a file, or a generator NAME:SIZE")
     parser.add_argument("--quick", **flag(), help="leave out components and diameter: one pass over the rows")
     parser.add_argument("--representations", **flag(), help="memory and access cost of matrix, bitmap, CSR, CSC, COO")

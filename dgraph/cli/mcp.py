@@ -44,8 +44,7 @@ def mcp_command(words: Sequence[str]) -> int:
 
 
 def _parser() -> Any:
-    parser = command_parser("mcp")
-    parser.epilog = EPILOG
+    parser = command_parser("mcp", EPILOG)
     parser.add_argument(
         "--connect", required=True, metavar="ADDRESS",
         help="unix:/PATH.sock, or http://HOST:PORT with the token in DGRAPH_TOKEN",

@@ -30,8 +30,7 @@ VERTEX = "vertex"
 
 def task(words: Sequence[str]) -> Task:
     """Parse the words behind ``quality``."""
-    parser = command_parser("quality")
-    parser.epilog = EXAMPLES
+    parser = command_parser("quality", EXAMPLES)
     parser.add_argument("graph", metavar="GRAPH", help="a file, or a generator NAME:SIZE")
     parser.add_argument("labels", metavar="LABELS", help=".csv, .npz, .parquet or .arrow with vertices and labels")
     parser.add_argument("--column", metavar="NAME", help="column of LABELS (default: the first that is not vertex)")

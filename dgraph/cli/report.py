@@ -22,8 +22,7 @@ examples:
 
 def task(words: Sequence[str]) -> Task:
     """Parse the command line of ``report``."""
-    parser = command_parser("report")
-    parser.epilog = EXAMPLES
+    parser = command_parser("report", EXAMPLES)
     parser.add_argument("files", nargs="+", metavar="RUN.json", help="written by --report, or by --format json")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page; of several runs a comparison")
     parser.add_argument(

@@ -70,8 +70,7 @@ def _refuse(error: DgraphError) -> int:
 
 def serve_parser() -> Any:
     """Return the parser of the words behind ``serve``."""
-    parser = command_parser("serve")
-    parser.epilog = EPILOG
+    parser = command_parser("serve", EPILOG)
     where = parser.add_argument_group("where")
     _path(where, "--state-dir", "DIR", "history, results, stores, sockets (default: ~/.local/state/dgraph)")
     _path(where, "--data-root", "DIR", "folder of the files that requests may name (default: .)")

@@ -17,14 +17,12 @@ def swap(comm: Comm, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
 
     Args:
         comm: the ranks.
-        parts: arrays of one dtype, a structured one too, on every rank; shapes may differ in the last axis alone.
+        parts: arrays of one dtype, also a structured one or bytes, on every rank; shapes may differ in the last axis
+            alone.
     """
     if comm.size == 1:
         return list(parts)
-    shape, kind = parts[0].shape[:-1], parts[0].dtype
-    sent = [np.ascontiguousarray(part).reshape(-1) for part in parts]
-    if kind.names:
-        return [part.view(kind) for part in comm.alltoallv([part.view(np.uint8) for part in sent])]
+    shape, sent = parts[0].shape[:-1], [np.ascontiguousarray(part).reshape(-1) for part in parts]
     return [part.reshape(*shape, -1) for part in comm.alltoallv(sent)]
 
 

@@ -14,6 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from dgraph.comm.base import Comm
+from dgraph.comm.owner_directed import fetch
 from dgraph.graph.names import Names
 
 CHUNK = 1 << 16
@@ -174,10 +175,5 @@ def remote_look_up(keys: np.ndarray, owner: Look, answer: Look, comm: Comm) -> n
     for step in range(comm.largest(-(-keys.size // CHUNK))):
         part = slice(step * CHUNK, (step + 1) * CHUNK)
         wanted = keys[part].astype(np.int64, copy=False)
-        to = owner(wanted)
-        order = np.argsort(to, kind="stable")
-        cuts = np.searchsorted(to[order], np.arange(comm.size + 1))
-        wanted = wanted[order]
-        requests = comm.alltoallv([wanted[cuts[r] : cuts[r + 1]] for r in range(comm.size)])
-        answers[part][order] = np.concatenate(comm.alltoallv([answer(request) for request in requests]))
+        (answers[part],) = fetch(comm, owner(wanted), wanted, lambda names: (answer(names),))
     return answers

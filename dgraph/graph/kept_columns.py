@@ -12,10 +12,11 @@ import numpy as np
 
 from dgraph._support import arguments
 from dgraph.comm.base import Comm
+from dgraph.comm.owner_directed import fetch, scatter, swap
 from dgraph.errors import FORMER_COLUMNS, UsageError, shown, unknown
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.build.array_input import host_array
-from dgraph.graph.names import ENCODING, Names, decode_names, exchange_bytes
+from dgraph.graph.names import ENCODING, Names, decode_names
 from dgraph.graph.subgraph import row_owner, row_starts
 
 CHUNK = 1 << 16
@@ -275,35 +276,27 @@ def _sent(
     """Send values to the ranks of their gids; yield rows and values as they come; collective, a chunk at a time."""
     for step in range(comm.largest(-(-gids.size // CHUNK))):
         part = slice(step * CHUNK, (step + 1) * CHUNK)
-        wanted, sent = gids[part].astype(np.int64, copy=False), values[part]
-        owner = row_owner(starts, wanted)
-        order = np.argsort(owner, kind="stable")
-        cuts = np.searchsorted(owner[order], np.arange(comm.size + 1))
-        pieces = [order[cuts[r] : cuts[r + 1]] for r in range(comm.size)]
-        rows = comm.alltoallv([wanted[piece] for piece in pieces])
-        came = exchange_bytes([sent[piece] for piece in pieces], values.dtype, comm)
-        yield from ((gids - starts[comm.rank], piece) for gids, piece in zip(rows, came, strict=True))
+        wanted = gids[part].astype(np.int64, copy=False)
+        came, piece = scatter(comm, row_owner(starts, wanted), wanted, values[part])
+        yield came - starts[comm.rank], piece
 
 
 def name_numbers(names: Names, words: np.ndarray, comm: Comm) -> np.ndarray:
     """Return the numbers of names given as bytes, -1 for names of no vertex: int64; collective."""
     width = comm.largest(max(words.itemsize, names.here.itemsize))
     words = words.astype(f"S{width}", copy=False)
-    firsts = exchange_bytes([names.here[:1]] * comm.size, names.here.dtype, comm)
+    firsts = swap(comm, [names.here[:1]] * comm.size)
     holders = np.array([rank for rank, first in enumerate(firsts) if first.size], np.int64)
     lowest = np.concatenate(firsts)
     numbers_of_words = np.empty(words.size, np.int64)
+
+    def numbers(wanted: np.ndarray) -> tuple[np.ndarray]:
+        positions = np.minimum(np.searchsorted(names.here, wanted), max(names.here.size - 1, 0))
+        same = names.here[positions] == wanted if names.here.size else np.zeros(wanted.size, bool)
+        return (np.where(same, names.starts[comm.rank] + positions, -1),)
+
     for step in range(comm.largest(-(-words.size // CHUNK))):
         part = slice(step * CHUNK, (step + 1) * CHUNK)
         owner = holders[np.maximum(np.searchsorted(lowest, words[part], side="right") - 1, 0)]
-        order = np.argsort(owner, kind="stable")
-        cuts = np.searchsorted(owner[order], np.arange(comm.size + 1))
-        sent = words[part][order]
-        came = exchange_bytes([sent[cuts[r] : cuts[r + 1]] for r in range(comm.size)], words.dtype, comm)
-        numbers = []
-        for wanted in came:
-            positions = np.minimum(np.searchsorted(names.here, wanted), max(names.here.size - 1, 0))
-            same = names.here[positions] == wanted if names.here.size else np.zeros(wanted.size, bool)
-            numbers.append(np.where(same, names.starts[comm.rank] + positions, -1))
-        numbers_of_words[part][order] = np.concatenate(comm.alltoallv(numbers))
+        (numbers_of_words[part],) = fetch(comm, owner, words[part], numbers)
     return numbers_of_words

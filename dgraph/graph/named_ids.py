@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dgraph.comm.owner_directed import swap
 from dgraph.graph.ids import VertexIds, inserted
-from dgraph.graph.names import Names, exchange_bytes
+from dgraph.graph.names import Names
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class NamedIds(VertexIds):
         here, starts = self.table.here, self.table.starts
         width = max(here.itemsize, fresh.itemsize)
         here, fresh = here.astype(f"S{width}", copy=False), fresh.astype(f"S{width}", copy=False)
-        firsts = exchange_bytes([here[:1]] * comm.size, here.dtype, comm)
+        firsts = swap(comm, [here[:1]] * comm.size)
         holders = np.array([rank for rank, first in enumerate(firsts) if first.size], np.int64)
         places = np.maximum(np.searchsorted(np.concatenate(firsts), fresh, side="right") - 1, 0)
         here, starts, below = inserted(here, starts, fresh, holders[places] == comm.rank, comm)

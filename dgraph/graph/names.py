@@ -13,6 +13,7 @@ from operator import methodcaller
 import numpy as np
 
 from dgraph.comm.base import Comm
+from dgraph.comm.owner_directed import fetch, swap
 from dgraph.errors import SHOWN, UsageError, shown
 
 CHUNK = 1 << 16
@@ -54,11 +55,7 @@ class Names:
             part = valid[step * CHUNK : (step + 1) * CHUNK]
             wanted = numbers[part].astype(np.int64)
             owner = np.searchsorted(self.starts, wanted, side="right") - 1
-            order = np.argsort(owner, kind="stable")
-            cuts = np.searchsorted(owner[order], np.arange(comm.size + 1))
-            requests = comm.alltoallv([wanted[order[cuts[r] : cuts[r + 1]]] for r in range(comm.size)])
-            words = [self.here[request - self.starts[comm.rank]] for request in requests]
-            answers[part[order]] = np.concatenate(exchange_bytes(words, self.here.dtype, comm))
+            (answers[part],) = fetch(comm, owner, wanted, lambda asked: (self.here[asked - self.starts[comm.rank]],))
         return answers
 
     def find(self, names: Sequence[str], comm: Comm) -> list[int]:
@@ -99,7 +96,7 @@ class Names:
         outer blanks, in the order of their bytes.
         """
         near = most_like(name, self.here)
-        gathered = np.concatenate(exchange_bytes([near] * comm.size, self.here.dtype, comm))
+        gathered = np.concatenate(swap(comm, [near] * comm.size))
         return decode_names(most_like(name, np.sort(gathered))).tolist()
 
 
@@ -118,12 +115,12 @@ def number_names(words: np.ndarray, comm: Comm) -> tuple[Names, np.ndarray]:
     if comm.size == 1:
         return Names(words, np.array([0, words.size])), np.arange(words.size)
     mine = words[:: max(1, words.size // SAMPLES)]
-    sample = np.sort(np.concatenate(exchange_bytes([mine] * comm.size, words.dtype, comm)))
+    sample = np.sort(np.concatenate(swap(comm, [mine] * comm.size)))
     splitters = sample[sample.size * np.arange(1, comm.size) // comm.size] if sample.size else words[:0]
     inner = np.searchsorted(words, splitters) if sample.size else np.zeros(comm.size - 1, np.int64)
     cuts = np.concatenate([[0], inner, [words.size]])
     parts = [words[cuts[r] : cuts[r + 1]] for r in range(comm.size)]
-    came = exchange_bytes(parts, words.dtype, comm)
+    came = swap(comm, parts)
     here = np.unique(np.concatenate(came))
     starts = np.concatenate([[0], np.cumsum(comm.allgather(np.array([here.size], np.int64))[:, 0])])
     answers = [starts[comm.rank] + np.searchsorted(here, part) for part in came]
@@ -166,9 +163,3 @@ def decoded_chunks(words: np.ndarray) -> Iterator[tuple[int, list[str]]]:
     """Yield names as lists of str, a chunk at a time, each with the position of its first."""
     for begin in range(0, words.size, CHUNK):
         yield begin, list(map(methodcaller("decode", *ENCODING), words[begin : begin + CHUNK].tolist()))
-
-
-def exchange_bytes(parts: list[np.ndarray], dtype: np.dtype, comm: Comm) -> list[np.ndarray]:
-    """Exchange arrays of one dtype, such as names: ``parts[r]`` goes to rank r; return the received; collective."""
-    raw = [np.ascontiguousarray(part).view(np.uint8) if part.size else np.empty(0, np.uint8) for part in parts]
-    return [part.view(dtype) for part in comm.alltoallv(raw)]

@@ -16,9 +16,6 @@ from dgraph.networkx_backend.unweighted_paths import (
     all_pairs_shortest_path_length,
     bidirectional_shortest_path,
     predecessor,
-    single_source_shortest_path,
-    single_source_shortest_path_length,
-    single_target_shortest_path,
 )
 from dgraph.networkx_backend.weighted_paths import (
     all_pairs_dijkstra_path,
@@ -55,13 +52,8 @@ def shortest_path(G: ConvertedGraph, source=None, target=None, weight=None, meth
         paths = all_pairs_shortest_path(G) if weight is None else all_pairs_dijkstra_path(G, weight=weight)
         return dict(paths) if NETWORKX < (3, 5) else paths
     if source is None:
-        if weight is None:
-            return single_target_shortest_path(G, target)
-        last = position(G, target)
-        return all_paths(G, search(G, [last], weight, backwards=True), backwards=True)
+        return all_paths(G, search(G, [position(G, target)], weight, backwards=True), backwards=True)
     if target is None:
-        if weight is None:
-            return single_source_shortest_path(G, source)
         return all_paths(G, search(G, [position(G, source)], weight))
     if weight is None:
         return bidirectional_shortest_path(G, source, target)
@@ -81,8 +73,6 @@ def shortest_path_length(G: ConvertedGraph, source=None, target=None, weight=Non
     if source is None:
         return lengths(G, search(G, [position(G, target)], weight, backwards=True))
     if target is None:
-        if weight is None:
-            return single_source_shortest_path_length(G, source)
         return lengths(G, search(G, [position(G, source)], weight))
     if weight is None:
         return len(bidirectional_shortest_path(G, source, target)) - 1

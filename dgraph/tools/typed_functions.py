@@ -53,15 +53,17 @@ def names() -> str:
 
 
 def stub() -> str:
-    """Return the text of the declarations of all public names."""
+    """Return the text of the declarations of all public names; ``as`` marks an import as public."""
     homes: dict[str, list[str]] = {}
     for name, home in HOMES.items():
         homes.setdefault(home, []).append(name)
-    imports = [f"from {home} import {', '.join(sorted(homes[home]))}\n" for home in sorted(homes)]
-    public = _lines(f'"{name}",' for name in sorted(["__version__", *HOMES, *ALGORITHMS, *ALGORITHMS.aliases]))
+    imports = [
+        f"from {home} import {', '.join(f'{name} as {name}' for name in sorted(homes[home]))}\n"
+        for home in sorted(homes)
+    ]
     functions = [declaration(name, signature(ALGORITHMS[name])) for name in sorted(ALGORITHMS)]
     aliases = [f"{alias} = {name}\n" for alias, name in sorted(ALGORITHMS.aliases.items())]
-    return "".join([HEAD, *imports, TYPES, f"__all__ = [\n{public}]\n\n", *functions, *aliases])
+    return "".join([HEAD, *imports, TYPES, *functions, *aliases])
 
 
 def declaration(name: str, described: Signature) -> str:

@@ -218,24 +218,17 @@ def bc(distributed: DistributedColumns, columns: Columns, parameters: Parameters
     least = Rule("betweenness is at least 0", "vertex {v} has {x}")
     least.test((np.isnan(claimed) == scaled) | (sums < 0) | (sums == np.inf), {"v": gids}, {"x": claimed})
     distributed.judge(least)
-    if parameters["weighted"]:
-        return _by_weights(arcs, sources, endpoints, goals, sums, claimed, scaled, scale)
-    again = sources[np.unique(np.linspace(0, max(len(sources) - 1, 0), min(len(sources), AGAIN)).astype(np.int64))]
-    part, counted = np.zeros(len(gids)), 0
-    for source in again.tolist():
-        dependencies = arcs.dependencies(source, endpoints, goals)
-        if dependencies is not None:
-            part += dependencies
-            counted += 1
+    part, _, counted = PathDependencies(distributed, arcs, parameters["weighted"], goals).summed(sources, endpoints)
+    within, values = NEAR * (1 + part), {"x": claimed, "y": part * scale}
     if counted == len(sources):
         equal = Rule("betweenness is of the dependencies", "vertex {v} has {x}, and {y} was computed")
-        equal.test(scaled & ~(np.abs(sums - part) <= NEAR * (1 + part)), {"v": gids}, {"x": claimed, "y": part * scale})
+        equal.test(scaled & ~(np.abs(sums - part) <= within), {"v": gids}, values)
         distributed.judge(equal)
         return [f"dependencies of all {counted} sources were computed again"]
     bound = Rule("betweenness is at least the dependencies", "vertex {v} has {x}, and some sources alone give {y}")
-    bound.test(scaled & ~(sums >= part - NEAR * (1 + part)), {"v": gids}, {"x": claimed, "y": part * scale})
+    bound.test(scaled & ~(sums >= part - within), {"v": gids}, values)
     distributed.judge(bound)
-    if named is not None:
+    if named is not None or parameters["weighted"]:
         return [f"dependencies of {counted} of {len(sources)} sources are a bound"]
     wanted = float(sum(arcs.inner(sources[i : i + 64], 2 * endpoints) for i in range(0, len(sources), 64)))
     total = distributed.sum(sums)
@@ -244,21 +237,6 @@ def bc(distributed: DistributedColumns, columns: Columns, parameters: Parameters
     whole.test(off, {}, {"x": np.array([total]), "y": np.array([wanted])})
     distributed.judge(whole)
     return ["dependencies sum to the distances less one", f"those of {counted} of {len(sources)} sources are a bound"]
-
-
-def _by_weights(arcs: SearchedArcs, sources, endpoints: bool, goals, sums, claimed, scaled, scale) -> list[str]:
-    """Check sums of dependencies by weights against those of some sources."""
-    part, _, counted = PathDependencies(arcs.distributed, arcs, True, goals).summed(sources, endpoints)
-    bound = Rule("betweenness is at least the dependencies", "vertex {v} has {x}, and some sources alone give {y}")
-    values = {"x": claimed, "y": part * scale}
-    bound.test(scaled & ~(sums >= part - NEAR * (1 + part)), {"v": arcs.distributed.gids}, values)
-    arcs.distributed.judge(bound)
-    if counted < len(sources):
-        return [f"dependencies of {counted} of {len(sources)} sources are a bound"]
-    equal = Rule("betweenness is of the dependencies", "vertex {v} has {x}, and {y} was computed")
-    equal.test(scaled & ~(np.abs(sums - part) <= NEAR * (1 + part)), {"v": arcs.distributed.gids}, values)
-    arcs.distributed.judge(equal)
-    return [f"dependencies of all {counted} sources were computed again"]
 
 
 def _scales(n: int, k: int, directed: bool, parameters: Mapping[str, Any]) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""Certificates of betweenness by weights and of edges: dependencies are computed again on the graph as it was loaded.
+"""Dependencies, computed again on the graph as it was loaded, and the certificate of the betweenness of edges.
 
 Distances from a source are found by Bellman and Ford's rounds over the vertices that changed. The arcs that lie on
 shortest paths make an acyclic graph. Numbers of paths are summed over it, each vertex after its predecessors, and
@@ -28,20 +28,24 @@ class PathDependencies:
     ):
         self.distributed, self.arcs = distributed, arcs
         self.goals = np.ones(distributed.block.rows) if goals is None else goals
-        self.weights = arcs.weights if weighted else np.ones(len(arcs.rows))
+        self.hops, self.weights = not weighted, arcs.weights if weighted else np.ones(len(arcs.rows))
 
     def of(self, source: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
         """Return dependencies of rows and of arcs, and the distances; None if numbers of paths overflow."""
         distributed, rows, targets = self.distributed, self.arcs.rows, self.arcs.targets
         n, first = distributed.block.rows, distributed.block.first
         begin = np.array([source - first] if 0 <= source - first < n else [], np.int64)
-        distance = self._distances(begin)
+        if self.hops:
+            distance, paths, levels = self._by_hops(begin)
+        else:
+            distance = self._distances(begin)
         (there,) = distributed.fetch(targets, distance)
         length = distance[rows] + self.weights
         tight = np.flatnonzero((length == there) & (length < np.inf))
         rows, targets = rows[tight], targets[tight]
         offsets = row_offsets(rows, n)
-        paths, levels = self._paths(begin, rows, targets, offsets)
+        if not self.hops:
+            paths, levels = self._paths(begin, rows, targets, offsets)
         if distributed.comm.total(int(not np.isfinite(paths).all())):
             return None
         dependency, share, of_arcs = np.zeros(n), self.goals / np.maximum(paths, 1.0), np.zeros(len(self.arcs.rows))
@@ -54,6 +58,21 @@ class PathDependencies:
             share[level] = (self.goals[level] + dependency[level]) / paths[level]
             of_arcs[tight[arcs_below]] = parts
         return dependency, of_arcs, distance
+
+    def _by_hops(self, level: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+        """Return the hops from the row in ``level``, the numbers of paths, and the rows of each level."""
+        distributed, arcs, levels = self.distributed, self.arcs, []
+        distance, paths, added = np.full(distributed.block.rows, np.inf), *np.zeros((2, distributed.block.rows))
+        distance[level], paths[level] = 0.0, 1.0
+        while distributed.comm.total(len(level)):
+            levels.append(level)
+            arcs_out = places_of(arcs.offsets, level)
+            with np.errstate(over="ignore"):
+                entered = distributed.add(arcs.targets[arcs_out], paths[arcs.rows[arcs_out]], added)
+            level = entered[distance[entered] == np.inf]
+            distance[level], paths[level] = len(levels), added[level]
+            added[entered] = 0.0
+        return distance, paths, levels
 
     def _distances(self, changed: np.ndarray) -> np.ndarray:
         """Return the distances from the row in ``changed``, on the rank that has it."""

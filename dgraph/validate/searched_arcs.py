@@ -1,4 +1,4 @@
-"""Searches and dependencies on the graph as it was loaded, for certificates of answers from many sources."""
+"""Searches on the graph as it was loaded, for certificates of answers from many sources."""
 
 from __future__ import annotations
 
@@ -141,37 +141,3 @@ class SearchedArcs:
             new &= ~seen
             seen |= new
             depth += 1
-
-    def dependencies(self, source: int, endpoints: bool, goals: np.ndarray) -> np.ndarray | None:
-        """Return the dependencies of one source by Brandes' recursion; None if numbers of paths overflow.
-
-        ``goals`` is 1 at rows to which paths count, else 0.
-        """
-        distributed, first = self.distributed, self.distributed.block.first
-        level, paths = np.full(distributed.block.rows, -1), np.zeros(distributed.block.rows)
-        frontier = np.array([source - first] if 0 <= source - first < len(level) else [], np.int64)
-        level[frontier], paths[frontier] = 0, 1.0
-        levels, added = [], np.zeros(len(level))
-        while distributed.comm.total(len(frontier)):
-            levels.append(frontier)
-            arcs_out = places_of(self.offsets, frontier)
-            with np.errstate(over="ignore"):
-                changed = distributed.add(self.targets[arcs_out], paths[self.rows[arcs_out]], added)
-            frontier = changed[level[changed] < 0]
-            level[frontier], paths[frontier] = len(levels), added[frontier]
-            added[changed] = 0.0
-        if distributed.comm.total(int(not np.isfinite(paths).all())):
-            return None
-        dependency, share = np.zeros(len(level)), goals / np.maximum(paths, 1.0)
-        for d in range(len(levels) - 2, -1, -1):
-            arcs_out = places_of(self.offsets, levels[d])
-            there, below = distributed.fetch(self.targets[arcs_out], level, share)
-            rows = np.repeat(np.arange(len(levels[d])), self.offsets[levels[d] + 1] - self.offsets[levels[d]])
-            sums = np.bincount(rows, np.where(there == d + 1, below, 0.0), len(levels[d]))
-            dependency[levels[d]] = paths[levels[d]] * sums
-            share[levels[d]] = (goals[levels[d]] + dependency[levels[d]]) / paths[levels[d]]
-        reached = level > 0
-        ends = distributed.comm.total(int(np.count_nonzero(reached)))
-        dependency[reached] += endpoints
-        dependency[level == 0] = ends * endpoints
-        return dependency

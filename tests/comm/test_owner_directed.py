@@ -1,10 +1,10 @@
-"""Rows of equal keys are reduced on the owners of the keys: sums, or the best row."""
+"""Rows of equal keys are reduced on the owners of the keys: sums, or the best row; arrays of names are sent."""
 
 import numpy as np
 import pytest
 import simulated
 
-from dgraph.comm.owner_directed import contract
+from dgraph.comm.owner_directed import contract, swap
 
 pytestmark = pytest.mark.mpi_skip
 
@@ -51,3 +51,13 @@ def test_no_rows():
     for (keys, values), (best_keys, _) in simulated.succeed(2, work):
         assert keys.size == values.size == best_keys.size == 0
         assert values.dtype == np.float64
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_names_go_to_the_rank_of_their_place(ranks):
+    def work(comm):
+        return swap(comm, [np.array([f"{comm.rank} to {r}"] * comm.rank, "S9") for r in range(ranks)])
+
+    for rank, received in enumerate(simulated.succeed(ranks, work)):
+        assert {part.dtype for part in received} == {np.dtype("S9")}
+        assert [part.tolist() for part in received] == [[f"{r} to {rank}".encode()] * r for r in range(ranks)]

@@ -20,17 +20,17 @@ def graph(directed, n=40):
     return simulated.Graph(n, src, dst, directed)
 
 
-def joined(given):
+def joined(case):
     """Return a matrix that is True for arcs, without loops."""
-    src, dst, _ = given.arcs()
-    matrix = np.zeros((given.n, given.n), np.bool_)
+    src, dst, _ = case.arcs()
+    matrix = np.zeros((case.n, case.n), np.bool_)
     matrix[src, dst] = True
     np.fill_diagonal(matrix, False)
     return matrix
 
 
-def partition(given, policy, comm):
-    block = given.block(comm)
+def partition(case, policy, comm):
+    block = case.block(comm)
     return build(block, partitioning.plan(policy, block, comm.size, comm), comm)
 
 
@@ -48,32 +48,32 @@ def matrix_of(rows, gids, n):
 @pytest.mark.parametrize(("policy", "directed"), [("oec", False), ("hash", False), ("iec", True), ("cvc", True)])
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
 def test_masters_have_all_their_arcs(ranks, policy, directed):
-    given = graph(directed)
-    wanted = joined(given)
+    case = graph(directed)
+    wanted = joined(case)
 
     def work(comm):
-        local = partition(given, policy, comm)
+        local = partition(case, policy, comm)
         rows, own = rows_of(local, comm, "ghosts"), local.gids[: local.masters]
-        mine = np.isin(np.arange(given.n), own)
+        mine = np.isin(np.arange(case.n), own)
         np.testing.assert_array_equal(rows.gids[: rows.masters], own)
-        np.testing.assert_array_equal(matrix_of(rows.out, rows.gids, given.n), wanted & mine[:, None])
-        np.testing.assert_array_equal(matrix_of(rows.into, rows.gids, given.n), wanted.T & mine[:, None])
-        np.testing.assert_array_equal(matrix_of(rows.pushed, rows.gids, given.n), wanted & mine)
+        np.testing.assert_array_equal(matrix_of(rows.out, rows.gids, case.n), wanted & mine[:, None])
+        np.testing.assert_array_equal(matrix_of(rows.into, rows.gids, case.n), wanted.T & mine[:, None])
+        np.testing.assert_array_equal(matrix_of(rows.pushed, rows.gids, case.n), wanted & mine)
         for offsets, targets in (rows.out, rows.into):
             for row in np.split(targets, offsets[1:-1]):
                 assert np.all(np.diff(rows.gids[row]) > 0), "the order in which floats are added"
         return own
 
-    assert sorted(np.concatenate(simulated.succeed(ranks, work))) == list(range(given.n))
+    assert sorted(np.concatenate(simulated.succeed(ranks, work))) == list(range(case.n))
 
 
 @pytest.mark.parametrize("policy", ["oec", "cvc"])
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
 def test_chosen_values_reach_their_ghosts(ranks, policy):
-    given = graph(directed=policy == "cvc")
+    case = graph(directed=policy == "cvc")
 
     def work(comm):
-        rows = rows_of(partition(given, policy, comm), comm, "ghosts")
+        rows = rows_of(partition(case, policy, comm), comm, "ghosts")
         masters = rows.gids[: rows.masters]
         numbers, (wide, narrow) = rows.exchange(masters % 3 == 0, np.stack([masters, -masters], axis=1), masters * 0.5)
         ghosts = np.arange(rows.masters, rows.slots)
@@ -89,25 +89,25 @@ def test_chosen_values_reach_their_ghosts(ranks, policy):
 @pytest.mark.parametrize("policy", ["oec", "cvc"])
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
 def test_rows_of_all_vertices_and_of_a_range(ranks, policy, order):
-    given = weighted(directed=policy == "cvc")
-    arcs = list(zip(*(column.tolist() for column in given.arcs()), strict=True))
+    case = weighted(directed=policy == "cvc")
+    arcs = list(zip(*(column.tolist() for column in case.arcs()), strict=True))
     least: dict = {}
     for u, v, weight in arcs:
         if u != v:
             least[u, v] = min(weight, least.get((u, v), np.inf))
 
     def work(comm):
-        local = shuffled(partition(given, policy, comm))
-        number = np.arange(given.n) if order == "gid" else given.n - 1 - np.arange(given.n)
+        local = shuffled(partition(case, policy, comm))
+        number = np.arange(case.n) if order == "gid" else case.n - 1 - np.arange(case.n)
         rows = rows_of(local, comm, "all", order, weights=True)
         sources, targets = number[rows.sources], number[rows.targets]
         listed = list(zip(sources.tolist(), targets.tolist(), strict=True))
         assert listed == sorted(least, key=lambda arc: (number[arc[0]], number[arc[1]]))
         assert rows.costs.tolist() == [least[arc] for arc in listed]
         for end, ends in ((rows.into, (1, 0)), (rows.pushed, (0, 1))):
-            wanted = np.zeros((given.n, given.n), np.bool_)
+            wanted = np.zeros((case.n, case.n), np.bool_)
             wanted[tuple(np.array(list(least)).T[list(ends)])] = True
-            np.testing.assert_array_equal(matrix_of(end, number, given.n), wanted)
+            np.testing.assert_array_equal(matrix_of(end, number, case.n), wanted)
         own = rows_of(local, comm, "own", order, weights=True, simple=False)
         inside = [arc for arc in arcs if own.first <= number[arc[0]] < own.stop]
         here = zip(number[own.sources].tolist(), number[own.targets].tolist(), own.costs.tolist(), strict=True)
@@ -121,19 +121,19 @@ def test_rows_of_all_vertices_and_of_a_range(ranks, policy, order):
         kept = np.stack(rows.to_keepers(np.arange(len(rows.targets))[None]))[:, 0]
         np.testing.assert_array_equal(kept, [np.arange(len(rows.targets))[rows.kept_arcs]] * comm.size)
         if not local.directed:
-            names = rows.sources * given.n + rows.targets
-            turned = rows.targets.astype(np.int64) * given.n + rows.sources
+            names = rows.sources * case.n + rows.targets
+            turned = rows.targets.astype(np.int64) * case.n + rows.sources
             np.testing.assert_array_equal(rows.of_reverse(names[rows.kept_arcs]), turned[rows.kept_arcs])
         return [own.first, own.stop]
 
     bounds = simulated.succeed(ranks, work)
-    assert bounds == [[given.n * r // ranks, given.n * (r + 1) // ranks] for r in range(ranks)]
+    assert bounds == [[case.n * r // ranks, case.n * (r + 1) // ranks] for r in range(ranks)]
 
 
 def weighted(directed):
     """Return the graph with float weights."""
-    given = graph(directed)
-    return simulated.Graph(given.n, given.src, given.dst, directed, np.random.default_rng(6).random(len(given.src)))
+    case = graph(directed)
+    return simulated.Graph(case.n, case.src, case.dst, directed, np.random.default_rng(6).random(len(case.src)))
 
 
 def shuffled(local):
@@ -154,37 +154,35 @@ def test_an_order_that_a_scope_lacks_is_refused_by_name():
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
 def test_rows_by_degree(ranks, policy, oriented, monkeypatch):
     monkeypatch.setattr("dgraph.graph.halo.ghost_rows.FEWEST", 7)
-    given = graph(directed=False)
-    wanted, (src, dst, _) = joined(given), given.arcs()
-    listed = np.zeros((given.n, given.n), np.int64)
+    case = graph(directed=False)
+    wanted, (src, dst, _) = joined(case), case.arcs()
+    listed = np.zeros((case.n, case.n), np.int64)
     np.add.at(listed, (src, dst), 1)
-    rank_of = np.argsort(np.argsort(np.bincount(src, minlength=given.n), kind="stable"))
+    rank_of = np.argsort(np.argsort(np.bincount(src, minlength=case.n), kind="stable"))
     upward = rank_of[:, None] < rank_of
     everything = wanted & upward if oriented else wanted
 
     def work(comm):
-        local = partition(given, policy, comm)
+        local = partition(case, policy, comm)
         rows = rows_of(local, comm, "ghosts", "degree", oriented=oriented)
         own, gids = local.gids[: local.masters], rows.gids
-        mine = np.isin(np.arange(given.n), own)
+        mine = np.isin(np.arange(case.n), own)
         np.testing.assert_array_equal(gids[rows.place], own)
         assert np.all(np.diff(rank_of[gids]) > 0), "numbers are not in the order of degrees"
-        np.testing.assert_array_equal(
-            matrix_of((rows.offsets, rows.targets), gids, given.n), everything & mine[:, None]
-        )
+        np.testing.assert_array_equal(matrix_of((rows.offsets, rows.targets), gids, case.n), everything & mine[:, None])
         if not oriented:
             ends = gids[rows.sources], gids[rows.targets]
             np.testing.assert_array_equal(rows.values, listed[ends])
             np.testing.assert_array_equal(rows.degrees, wanted.sum(axis=1)[own])
         np.testing.assert_array_equal(rows.numbers(gids), np.arange(rows.slots))
-        assert np.all(rows.numbers(np.arange(given.n, given.n + 3)) == -1)
+        assert np.all(rows.numbers(np.arange(case.n, case.n + 3)) == -1)
         columns = () if oriented else (rows.values,)
         for chosen in (None, gids % 2 == 0):
-            others, pieces = ~mine if chosen is None else ~mine & (np.arange(given.n) % 2 == 0), 0
-            named = np.isin(np.arange(given.n), gids)
-            sums = np.zeros((given.n, given.n), np.bool_)
+            others, pieces = ~mine if chosen is None else ~mine & (np.arange(case.n) % 2 == 0), 0
+            named = np.isin(np.arange(case.n), gids)
+            sums = np.zeros((case.n, case.n), np.bool_)
             for offsets, targets, *values in rows.pieces(chosen, *columns):
-                piece = matrix_of((offsets, targets), gids, given.n)
+                piece = matrix_of((offsets, targets), gids, case.n)
                 assert not (sums & piece).any(), "a row came twice"
                 sums |= piece
                 sources = np.repeat(np.arange(rows.slots), np.diff(offsets))
@@ -201,7 +199,7 @@ def test_rows_by_degree(ranks, policy, oriented, monkeypatch):
         return dict(zip(own.tolist(), readers.tolist(), strict=True)), gids, pieces
 
     every = simulated.succeed(ranks, work)
-    naming = np.bincount(np.concatenate([gids for _, gids, _ in every]), minlength=given.n)
+    naming = np.bincount(np.concatenate([gids for _, gids, _ in every]), minlength=case.n)
     for readers, *_ in every:
         assert readers == {gid: naming[gid] for gid in readers}
     assert ranks == 1 or max(pieces for *_, pieces in every) > 1
@@ -210,20 +208,20 @@ def test_rows_by_degree(ranks, policy, oriented, monkeypatch):
 @pytest.mark.parametrize("policy", ["oec", "cvc"])
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
 def test_values_of_arcs_reach_their_reverses(ranks, policy):
-    given = graph(directed=False)
+    case = graph(directed=False)
 
     def work(comm):
-        rows = rows_of(partition(given, policy, comm), comm, "ghosts", "degree")
+        rows = rows_of(partition(case, policy, comm), comm, "ghosts", "degree")
         ends = rows.gids[rows.sources], rows.gids[rows.targets]
-        rows.values[:] = np.where(rows.lower, 0, ends[0] * given.n + ends[1])
+        rows.values[:] = np.where(rows.lower, 0, ends[0] * case.n + ends[1])
         chosen = (ends[0] + ends[1]) % 3 == 0
         reverses = rows.copy_to_reverse(np.flatnonzero(~rows.lower & chosen))
         np.testing.assert_array_equal(np.sort(reverses), np.flatnonzero(rows.lower & chosen))
-        np.testing.assert_array_equal(rows.values[reverses], (ends[1] * given.n + ends[0])[reverses])
-        before = matrix_of((rows.offsets, rows.targets), rows.gids, given.n)
+        np.testing.assert_array_equal(rows.values[reverses], (ends[1] * case.n + ends[0])[reverses])
+        before = matrix_of((rows.offsets, rows.targets), rows.gids, case.n)
         rows.keep(chosen)
-        kept = np.add.outer(np.arange(given.n), np.arange(given.n)) % 3 == 0
-        np.testing.assert_array_equal(matrix_of((rows.offsets, rows.targets), rows.gids, given.n), before & kept)
+        kept = np.add.outer(np.arange(case.n), np.arange(case.n)) % 3 == 0
+        np.testing.assert_array_equal(matrix_of((rows.offsets, rows.targets), rows.gids, case.n), before & kept)
         np.testing.assert_array_equal(rows.gids[rows.sources], ends[0][chosen])
         assert len(rows.values) == np.count_nonzero(chosen)
 

@@ -252,7 +252,7 @@ OPERATORS = {"cond", "apply", "priority", "live", "step"}
         ("guide/write-a-program.md", {field.name for kind in (dgraph.Field, dgraph.Global) for field in fields(kind)}),
         ("guide/python.md", {field.name for field in fields(dgraph.Options)}),
         ("guide/first-steps.md algorithms/*.md", set(ALGORITHMS)),
-        ("*/algorithms.md algorithms/*.md", {word for each in ALGORITHMS.values() for word in variants(each)}),
+        ("*/algorithms.md algorithms/*.md", {word for row in ALGORITHMS.values() for word in variants(row)}),
         ("guide/*.md", set(FORMATS) | set(GENERATORS)),
         ("guide/write-a-policy.md", set(POLICIES)),
         ("guide/gpus.md", set(TRANSPORTS) | {word.split("=")[0] for word in ROUNDS}),

@@ -45,7 +45,7 @@ async def test_lookups_of_a_held_result_go_to_the_ranks(one):
     id = (await one.job("?wait=5&top=3", source=45)).json()["id"]
     lookup = await one.http.post(f"/v1/jobs/{id}/lookup", json={"vertices": [49]})
     assert lookup.json()["columns"] == {"vertex": [49], "distance": [4]}
-    assert list(one.ranks.held) == [id]
+    assert list(one.ranks.results) == [id]
     one.ranks.die()
     one.ranks.become("up")
     assert (await one.http.post(f"/v1/jobs/{id}/lookup", json={"vertices": [49]})).status_code == 410

@@ -37,7 +37,7 @@ class FakeRanks:
         self.n, self.fits, self.rounds, self.calls = n, True, 2, []
         self.gate, self.refused, self.columns = asyncio.Event(), None, []
         self.gate.set()
-        self.listeners, self.under_way, self.held = [], set(), {}
+        self.listeners, self.under_way, self.results = [], set(), {}
 
     def on_change(self, listener):
         self.listeners.append(listener)
@@ -61,7 +61,7 @@ class FakeRanks:
         self.become("down")
         for answer in list(self.under_way):
             answer.set_exception(RanksDied("rank 0 was killed by signal 9"))
-        self.held.clear()
+        self.results.clear()
 
     async def call(self, op, /, *, on_event=None, ticket=None, **fields):
         if self.condition != "up":
@@ -135,7 +135,7 @@ class FakeRanks:
         if spool:
             self.write(spool, rows)
         if keep:
-            self.held[job] = rows
+            self.results[job] = rows
         reached = rows.filter(pa.compute.is_valid(rows["distance"])).sort_by([("distance", "descending")])
         return {
             "summary": {"reached": reached.num_rows}, "converged": True,
@@ -148,9 +148,9 @@ class FakeRanks:
             writer.write_table(rows)
 
     def _held(self, job):
-        if job not in self.held:
+        if job not in self.results:
             raise RankError("NotFound", f"the ranks do not hold a result of job {job}")
-        return self.held[job]
+        return self.results[job]
 
     async def rows(self, job, spool, **_):
         self.write(spool, self._held(job))
@@ -163,7 +163,7 @@ class FakeRanks:
         return {"columns": rows.take(vertices).to_pydict()}
 
     async def release(self, job, **_):
-        self.held.pop(job, None)
+        self.results.pop(job, None)
         return {}
 
     async def path(self, source, target, **_):

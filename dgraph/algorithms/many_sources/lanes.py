@@ -20,6 +20,10 @@ LINE = 64
 LANES = 8
 """Lanes of 64 bits."""
 
+LARGE, DOWN, LEAST = 2.0**500, 2.0**-512, 2.0**-900
+"""Number of paths from which those of a round or a vertex are scaled, the factor, and the smallest one of a lane that
+was scaled: numbers of paths to vertices of one round may differ by it."""
+
 RANK_LINES = 2
 """Cache lines of a row of ranks: an arc is read once for 16 sources."""
 
@@ -44,8 +48,8 @@ def _row(builder, base, row, vector):
 
 
 @intrinsic
-def fold_chosen(typing, neighbours, first, last, now, wanted, values, folded, target):
-    """Write the sum of rows of ``values`` over ``neighbours[first:last]`` to row ``target`` of ``folded``.
+def fold_chosen(typing, neighbours, first, last, now, wanted, values, folded):
+    """Write the sum of rows of ``values`` over ``neighbours[first:last]`` to row 0 of ``folded``.
 
     Of a neighbour u, lanes are added whose bit is set in ``now[u] & wanted``. Returns the bits that occurred, uint8.
     """
@@ -54,7 +58,7 @@ def fold_chosen(typing, neighbours, first, last, now, wanted, values, folded, ta
         kinds = signature.args
         near, states, rows, sums = (_data(context, builder, kinds[i], args[i]) for i in (0, 3, 5, 6))
         vector = ir.VectorType(ir.DoubleType(), LANES)
-        zero = ir.Constant(vector, [0.0] * LANES)
+        zero, top = ir.Constant(vector, [0.0] * LANES), ir.Constant(ir.IntType(64), 0)
         none = ir.Constant(ir.IntType(8), 0)
         total, seen = (cgutils.alloca_once_value(builder, value) for value in (zero, none))
         with cgutils.for_range_slice(builder, args[1], args[2], ir.Constant(ir.IntType(64), 1)) as (e, _):
@@ -64,22 +68,22 @@ def fold_chosen(typing, neighbours, first, last, now, wanted, values, folded, ta
             row = builder.load(_row(builder, rows, u, vector), align=8)
             builder.store(builder.fadd(builder.load(total), builder.select(mask, row, zero)), total)
             builder.store(builder.or_(builder.load(seen), bits), seen)
-        builder.store(builder.load(total), _row(builder, sums, args[7], vector), align=8)
+        builder.store(builder.load(total), _row(builder, sums, top, vector), align=8)
         return builder.load(seen)
 
-    arguments = (neighbours, types.int64, types.int64, now, types.uint8, values, folded, types.int64)
+    arguments = (neighbours, types.int64, types.int64, now, types.uint8, values, folded)
     return types.uint8(*arguments), generate
 
 
 @intrinsic
 def rank_row(
-    typing, neighbours, weights, first, last, shares, ranks, v, following, place, jumps, jump, going, totals,
-    first_total, alpha, share, sink,
+    typing, neighbours, weights, first, last, shares, ranks, v, following, jumps, jump, going, totals, first_total,
+    alpha, share, sink,
 ):  # fmt: skip
     """Take row v of ``ranks`` to ``alpha`` times the sum of rows of ``shares``, plus row ``jump`` of ``jumps``.
 
     The sum is over ``neighbours[first:last]``, times ``weights`` (float64); None: 1. A lane in which ``going``, of one
-    row, is 0 stays. The rank times ``share`` is row ``place`` of ``following``. Row ``first_total`` of ``totals`` grows
+    row, is 0 stays. The rank times ``share`` is row v of ``following``. Row ``first_total`` of ``totals`` grows
     by the change, and the next row by the rank times ``sink``. All arrays of rows are float64, of ``RANK_LINES`` lines
     a row.
     """
@@ -88,7 +92,7 @@ def rank_row(
         kinds = signature.args
         near = _data(context, builder, kinds[0], args[0])
         shared, ranked, sent, jumped, on, summed_up = (
-            _Lanes(context, builder, kinds[i], args[i], RANK_LINES) for i in (4, 5, 7, 9, 11, 12)
+            _Lanes(context, builder, kinds[i], args[i], RANK_LINES) for i in (4, 5, 7, 8, 10, 11)
         )
         scales = None if isinstance(kinds[1], types.NoneType) else _data(context, builder, kinds[1], args[1])
         zero, one = ir.Constant(shared.vector, [0.0] * RANK_LINES * LANES), ir.Constant(ir.IntType(64), 1)
@@ -100,23 +104,23 @@ def rank_row(
                 row = builder.fmul(row, shared.spread(builder.load(builder.gep(scales, [e]))))
             builder.store(builder.fadd(builder.load(summed), row), summed)
         old = ranked.load(args[6])
-        rank = builder.fmul(shared.spread(args[14]), builder.load(summed))
-        rank = builder.fadd(rank, jumped.load(args[10]))
+        rank = builder.fmul(shared.spread(args[13]), builder.load(summed))
+        rank = builder.fadd(rank, jumped.load(args[9]))
         rank = builder.select(builder.fcmp_ordered("!=", on.load(ir.Constant(ir.IntType(64), 0)), zero), rank, old)
         fell = builder.fsub(rank, old)
         change = builder.select(shared.less(fell, zero), builder.fsub(old, rank), fell)
         builder.store(rank, ranked.place(args[6]), align=LINE)
-        builder.store(builder.fmul(rank, shared.spread(args[15])), sent.place(args[8]), align=LINE)
+        builder.store(builder.fmul(rank, shared.spread(args[14])), sent.place(args[6]), align=LINE)
         for place, amount in (
-            (args[13], change), (builder.add(args[13], one), builder.fmul(rank, shared.spread(args[16]))),
+            (args[12], change), (builder.add(args[12], one), builder.fmul(rank, shared.spread(args[15]))),
         ):  # fmt: skip
             builder.store(builder.fadd(summed_up.load(place), amount), summed_up.place(place), align=LINE)
         return context.get_dummy_value()
 
     whole, real = types.int64, types.float64
     return types.void(
-        neighbours, weights, whole, whole, shares, ranks, whole, following, whole, jumps, whole, going, totals, whole,
-        real, real, real,
+        neighbours, weights, whole, whole, shares, ranks, whole, following, jumps, whole, going, totals, whole, real,
+        real, real,
     ), generate  # fmt: skip
 
 

@@ -367,6 +367,6 @@ def _iterate(
             if settled and first == last and jump[v] == 0:
                 continue
             rank_row(
-                sources, weights, first, last, shares, ranks, np.int64(v), following, np.int64(v), jumps,
-                np.int64(jump[v]), going, totals, 2 * chunk, alpha, share[v], 1.0 if dangling[v] else 0.0,
+                sources, weights, first, last, shares, ranks, np.int64(v), following, jumps, np.int64(jump[v]), going,
+                totals, 2 * chunk, alpha, share[v], 1.0 if dangling[v] else 0.0,
             )  # fmt: skip

@@ -36,8 +36,7 @@ exit codes: 0 done; 1 a tree is wrong; 2 a value that cannot be used."""
 
 def task(words: Sequence[str]) -> Task:
     """Parse the words behind ``graph500``."""
-    parser = command_parser("graph500")
-    parser.epilog = EXAMPLES
+    parser = command_parser("graph500", EXAMPLES)
     parser.add_argument("--scale", type=int, metavar="S", required=True, help="2**S vertices")
     parser.add_argument("--edge-factor", type=int, metavar="N", help=f"edges by vertices (default {EDGE_FACTOR})")
     parser.add_argument("--roots", type=int, metavar="N", help=f"searches, from random vertices (default {ROOTS})")

@@ -40,8 +40,7 @@ HEAD = ("graph", "job", "run", "T_load, s", "makespan, s", "T_proc, ms", "EVPS",
 
 def task(words: Sequence[str]) -> Task:
     """Parse the words behind ``graphalytics``."""
-    parser = command_parser("graphalytics")
-    parser.epilog = EXAMPLES
+    parser = command_parser("graphalytics", EXAMPLES)
     parser.add_argument("properties", metavar="PROPERTIES", help="a benchmark's or a dataset's .properties file")
     parser.add_argument("--output", metavar="DIR", help="folder for outputs (default graphs.output-directory)")
     parser.add_argument("--skip-validation", **flag(), help="do not compare with reference outputs")

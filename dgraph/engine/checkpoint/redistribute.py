@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from dgraph.comm import Comm
+from dgraph.comm.owner_directed import fetch, scatter
 from dgraph.errors import DataError
 
 
@@ -30,26 +31,14 @@ def redistribute(
     """
     share = -(-n // comm.size)
     own = min(max(n - comm.rank * share, 0), share)
-    order, to = _by_owner(gids, share, comm)
-    received = np.concatenate(comm.alltoallv(to)) - comm.rank * share
-    wanted_order, requests = _by_owner(wanted, share, comm)
-    requested = comm.alltoallv(requests)
+    received, *came = scatter(comm, gids // share, gids, *columns.values())
+    first = comm.rank * share
+    received = received - first
     with comm.together():
         if len(received) != own or not np.array_equal(np.bincount(received, minlength=own), np.ones(own)):
             raise DataError("the checkpoint does not hold every vertex once; start anew")
-    kept = {}
-    cuts = np.cumsum([len(part) for part in to])[:-1]
-    for name, values in columns.items():
-        table = np.empty(own, values.dtype)
-        table[received] = np.concatenate(comm.alltoallv(np.split(values[order], cuts)))
-        answers = comm.alltoallv([table[part - comm.rank * share] for part in requested])
-        kept[name] = np.empty(len(wanted), values.dtype)
-        kept[name][wanted_order] = np.concatenate(answers)
-    return kept
-
-
-def _by_owner(gids: np.ndarray, share: int, comm: Comm) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Sort ``gids`` by intermediate rank; return the sorting order and the gids by rank."""
-    owner = gids // share
-    order = np.argsort(owner, kind="stable")
-    return order, np.split(gids[order], np.cumsum(np.bincount(owner, minlength=comm.size))[:-1])
+    tables = [np.empty(own, values.dtype) for values in came]
+    for table, values in zip(tables, came, strict=True):
+        table[received] = values
+    kept = fetch(comm, wanted // share, wanted, lambda asked: tuple(table[asked - first] for table in tables))
+    return dict(zip(columns, kept, strict=True))

@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dgraph.comm.base import Comm
+from dgraph.comm.owner_directed import swap
 from dgraph.errors import DataError, UsageError, shown
 from dgraph.graph.build.array_input import EXACT
 from dgraph.graph.edge_attributes import EdgeAttribute
 from dgraph.graph.kept_rules import ORDERED
-from dgraph.graph.names import ENCODING, exchange_bytes
+from dgraph.graph.names import ENCODING
 
 
 class CodedText(NamedTuple):
@@ -174,7 +175,7 @@ def _coded(values: np.ndarray | CodedText, what: str, comm: Comm) -> tuple[np.nd
         if sum(map(len, texts)) != np.char.str_len(np.char.decode(here, *ENCODING)).sum():
             raise UsageError(f"{what} has text that ends in a zero byte; correct it")
     here = here.astype(f"S{comm.largest(max(here.itemsize, 1))}")
-    words = np.unique(np.concatenate(exchange_bytes([here] * comm.size, here.dtype, comm)))[1:]
+    words = np.unique(np.concatenate(swap(comm, [here] * comm.size)))[1:]
     numbers = np.where(here == b"", -1, np.searchsorted(words, here)).astype(np.int32)
     return numbers[values.codes], words
 

@@ -119,12 +119,7 @@ def _matrix_has(matrix, vertices, ends):
 
 @njit(cache=True)
 def _matrix_sweep(matrix):
-    total = 0
-    for u in range(matrix.shape[0]):
-        for v in range(matrix.shape[1]):
-            if matrix[u, v] != 0:
-                total += v
-    return total
+    return _matrix_row(matrix, range(matrix.shape[0]))
 
 
 @njit(cache=True)
@@ -133,9 +128,10 @@ def _bits_row(bits, vertices):
     for u in vertices:
         for byte in range(bits.shape[1]):
             word = bits[u, byte]
-            for bit in range(8):
-                if word & (1 << bit):
-                    total += 8 * byte + bit
+            if word:
+                for bit in range(8):
+                    if word & (1 << bit):
+                        total += 8 * byte + bit
     return total
 
 
@@ -149,15 +145,7 @@ def _bits_has(bits, vertices, ends):
 
 @njit(cache=True)
 def _bits_sweep(bits):
-    total = 0
-    for u in range(bits.shape[0]):
-        for byte in range(bits.shape[1]):
-            word = bits[u, byte]
-            if word:
-                for bit in range(8):
-                    if word & (1 << bit):
-                        total += 8 * byte + bit
-    return total
+    return _bits_row(bits, range(bits.shape[0]))
 
 
 @njit(cache=True)
@@ -187,11 +175,7 @@ def _rows_has(offsets, targets, vertices, ends):
 
 @njit(cache=True)
 def _rows_sweep(offsets, targets):
-    total = 0
-    for u in range(offsets.size - 1):
-        for i in range(offsets[u], offsets[u + 1]):
-            total += np.int64(targets[i])
-    return total
+    return _rows_row(offsets, targets, range(offsets.size - 1))
 
 
 @njit(cache=True)

@@ -9,6 +9,7 @@ import numpy as np
 
 from dgraph._support.arguments import refused
 from dgraph.comm.base import Comm
+from dgraph.comm.owner_directed import swap
 from dgraph.errors import DataError, UsageError
 from dgraph.graph.build.collective_checks import unify_weights
 from dgraph.graph.inputs.edge_arrays import ends_of
@@ -16,7 +17,6 @@ from dgraph.graph.inputs.edge_tables import is_table, table_columns
 from dgraph.graph.inputs.vertex_columns import VertexColumn, vertex_column
 from dgraph.graph.inputs.weight_values import weight_values
 from dgraph.graph.inputs.word_codes import code_words
-from dgraph.graph.names import exchange_bytes
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def read_batch(what: str, edges: Any, weights: Any, named: bool, comm: Comm) -> 
     if named:
         width = comm.largest(max(column.itemsize for column in pairs))
         pairs = [column.astype(f"S{width}") for column in pairs]
-        gathered = [np.concatenate(exchange_bytes([column] * comm.size, column.dtype, comm)) for column in pairs]
+        gathered = [np.concatenate(swap(comm, [column] * comm.size)) for column in pairs]
     else:
         gathered = [np.concatenate(comm.allgatherv(column)) for column in pairs]
     every = None if numbers is None else np.concatenate(comm.allgatherv(numbers))

@@ -9,9 +9,10 @@ import numpy as np
 
 from dgraph._support.extras import extra
 from dgraph.comm.base import Comm
+from dgraph.comm.owner_directed import swap
 from dgraph.errors import DataError, shown
 from dgraph.graph.block import EdgeBlock
-from dgraph.graph.names import decode_names, decoded_chunks, exchange_bytes
+from dgraph.graph.names import decode_names, decoded_chunks
 
 
 def edge_columns(block: EdgeBlock, comm: Comm, root: int | None, as_bytes: bool = False) -> dict[str, np.ndarray]:
@@ -44,7 +45,7 @@ def edge_columns(block: EdgeBlock, comm: Comm, root: int | None, as_bytes: bool 
 def sent_to(root: int, values: np.ndarray, comm: Comm) -> list[np.ndarray]:
     """Return the values of every rank on ``root``, and none elsewhere; collective."""
     parts = [values if rank == root else values[:0] for rank in range(comm.size)]
-    return exchange_bytes(parts, values.dtype, comm) if values.dtype.kind == "S" else comm.alltoallv(parts)
+    return swap(comm, parts)
 
 
 def arrow_edges(columns: dict[str, np.ndarray]) -> Any:

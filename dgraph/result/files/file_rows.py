@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.comm import Comm
-from dgraph.graph.names import exchange_bytes
+from dgraph.comm.owner_directed import swap
 
 PART, PART_BYTES = 1 << 18, 1 << 25
 """Most rows and most bytes of a part, for each thread of a rank; a part of a sorted file may have an eighth more."""
@@ -139,4 +139,4 @@ class FileRows:
             return values
         cuts = self._cuts[part : part + self.comm.size + 1].tolist()
         sent = [values[low:high] for low, high in pairwise(cuts)]
-        return np.concatenate(exchange_bytes(sent, values.dtype, self.comm))
+        return np.concatenate(swap(self.comm, sent))

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from dgraph._support.extras import extra
+from dgraph.comm.owner_directed import swap
 from dgraph.comm.rank_threads import rank_threads
-from dgraph.graph.names import exchange_bytes
 from dgraph.result.arrow_tables import arrow_schema, arrow_table
 from dgraph.result.files.file_rows import FileRows
 from dgraph.result.files.parquet_groups import ParquetGroups
@@ -121,5 +121,5 @@ def received(columns: Columns, rank: int, comm: Any) -> dict[str, np.ndarray]:
     parts = {}
     for name, values in columns.items():
         sent = [values if to == 0 and comm.rank == rank else values[:0] for to in range(comm.size)]
-        parts[name] = exchange_bytes(sent, values.dtype, comm)[rank]
+        parts[name] = swap(comm, sent)[rank]
     return parts

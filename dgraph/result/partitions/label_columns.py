@@ -20,7 +20,6 @@ from dgraph.errors import UsageError, unknown
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.graph_like import as_graph
 from dgraph.graph.kept_columns import read_column
-from dgraph.graph.names import exchange_bytes
 from dgraph.graph.stored_graph import Graph
 from dgraph.graph.subgraph import row_owner, row_starts
 
@@ -70,7 +69,7 @@ def label_column(name: str, source: Any, graph: Graph) -> LabelColumn:
     here = np.unique(values)
     if values.dtype.kind == "S":
         kind = np.dtype(f"S{comm.largest(here.itemsize)}")
-        labels = np.unique(np.concatenate(exchange_bytes([here.astype(kind)] * comm.size, kind, comm)))
+        labels = np.unique(np.concatenate(owner_directed.swap(comm, [here.astype(kind)] * comm.size)))
     else:
         labels = np.unique(np.concatenate(comm.allgatherv(here)))
     return LabelColumn(labels, np.searchsorted(labels, values.astype(labels.dtype)))

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from dgraph.comm import Comm
+from dgraph.comm.owner_directed import scatter
 from dgraph.errors import DataError
 
 PIECE = 1 << 24
@@ -105,9 +106,7 @@ def _pieces(file: Path, rank: int, ranks: int) -> Iterator[bytes]:
 
 def _moved(comm: Comm, by: np.ndarray, *columns: np.ndarray) -> list[np.ndarray]:
     """Send rows to the rank ``by mod ranks``; collective."""
-    to = by % comm.size
-    order, cuts = np.argsort(to, kind="stable"), np.cumsum(np.bincount(to, minlength=comm.size))[:-1]
-    return [np.concatenate(comm.alltoallv(np.split(column[order], cuts))) for column in columns]
+    return scatter(comm, by % comm.size, *columns)
 
 
 def _sorted(vertex: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

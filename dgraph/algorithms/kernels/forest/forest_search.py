@@ -19,12 +19,11 @@ from dgraph.backend.cuda.codegen.expressions import TYPES
 from dgraph.backend.cuda.codegen.kernel_parts import in_parts
 from dgraph.backend.cuda.codegen.own_kernels import own_text, words_of
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
-from dgraph.backend.cuda.device_graph.field_view import FieldView
-from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
+from dgraph.backend.cuda.device_graph.lazy_result import gpu_columns
 from dgraph.backend.cuda.memory.memory_plan import require
 from dgraph.comm import Comm
 from dgraph.graph.local import Csr
-from dgraph.result.columns import UNREACHED, FieldColumn
+from dgraph.result.columns import UNREACHED
 
 EXPONENTS = 2048
 """Exponents of float64."""
@@ -336,7 +335,7 @@ class RowSearch(BoruvkaRounds):
         """Return the columns of the masters, on the device, the sum of the weights, and the number of edges."""
         self._drop_list("from")
         self._drop_list("to")
-        device, graph, masters = self.device, self.graph, self.graph.local.masters
+        device, masters = self.device, self.graph.local.masters
         arrays = {"weight": device.xp.empty(masters, np.float64 if self.weights.real else np.int64)}
         arrays |= {name: device.xp.empty(masters, np.int64) for name in ("source", "target")}
         self.arrays |= arrays
@@ -346,9 +345,7 @@ class RowSearch(BoruvkaRounds):
         if self.weights.real:
             bins = self._summed(device.read(self.arrays["bins"]))
             total = rounded_sum(bins[:EXPONENTS], bins[EXPONENTS:], 1075)
-        views = {name: FieldView(device, values, graph.place) for name, values in arrays.items()}
-        fields = LazyFields(device, views, graph.degree, graph.original)
-        return {name: FieldColumn(fields, name) for name in arrays}, total, edges
+        return gpu_columns(self.graph, arrays), total, edges
 
     def _summed(self, sums: np.ndarray) -> np.ndarray:
         """Return the sums of the whole graph from those of the masters here."""

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
-from dgraph.backend.cuda.device_graph.field_view import FieldView
-from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
+from dgraph.backend.cuda.device_graph.lazy_result import gpu_columns
 from dgraph.result.columns import FieldColumn
 
 
@@ -22,11 +21,9 @@ class GpuCounts:
     @classmethod
     def of(cls, graph: DeviceGraph, triangles: Any, shares: Any) -> GpuCounts:
         """Return the columns of masters' values by position, and their sums on this rank."""
-        device, values = graph.device, {"triangles": triangles, "lcc": shares}
-        views = {name: FieldView(device, column, graph.place) for name, column in values.items()}
-        fields = LazyFields(device, views, graph.degree, graph.original)
-        corners = int(device.get(triangles.sum()))
-        return cls({name: FieldColumn(fields, name) for name in views}, corners, fields.total("lcc") or 0.0)
+        columns = gpu_columns(graph, {"triangles": triangles, "lcc": shares})
+        corners = int(graph.device.get(triangles.sum()))
+        return cls(columns, corners, columns["lcc"].fields.total("lcc") or 0.0)  # type: ignore[attr-defined]
 
     def triangles(self) -> tuple[FieldColumn, int]:
         """Return the triangles and their sum."""

@@ -14,19 +14,13 @@ import numpy as np
 from dgraph.algorithms.many_sources.betweenness.dependency_programs import DependenciesByPrograms
 from dgraph.algorithms.many_sources.gpu import source_rows
 from dgraph.algorithms.many_sources.gpu.source_rows import SourceSearch
+from dgraph.algorithms.many_sources.lanes import DOWN, LANES, LARGE, LEAST
 from dgraph.algorithms.many_sources.results import Summed, paths_differ
-from dgraph.backend.cuda.device_graph.field_view import FieldView
-from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
+from dgraph.backend.cuda.device_graph.lazy_result import gpu_columns
 from dgraph.backend.row_solver import RowSize, RowSolver
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import Passes
 from dgraph.result.columns import FieldColumn
-
-MOST_LANES = 8
-"""Sources of a batch: a vertex's lanes are two sectors of 32 bytes."""
-
-LARGE, DOWN, LEAST = 2.0**500, 2.0**-512, 2.0**-900
-"""As in ``paths_kernel.py``, which compiles for the CPU."""
 
 EDGES, LOGGED, TINY, COUNTS = 2, 3, 6, 7
 """Places of ``counts``."""
@@ -89,7 +83,7 @@ class GpuDependencies(RowSolver):
         """
         device, local = self.backend.device, ctx.local
         if source_rows.takes(ctx, self.backend, sources):
-            lanes = min(MOST_LANES, 1 << (len(sources) - 1).bit_length())
+            lanes = min(LANES, 1 << (len(sources) - 1).bit_length())
             bytes_ = need(local.size, local.out.arcs, lanes)
             free = device.free(bytes_)
             if bytes_ <= free:
@@ -140,7 +134,7 @@ class _DependencySearch(SourceSearch):
             deepest = max(deepest, len(levels) - 1)
         if self.endpoints:
             self.sums[self.positions] += self.reached[: len(self.positions)].astype(np.float64)
-        return GpuSummed(self.sums, deepest, self.device, self.graph)
+        return GpuSummed(self.sums, deepest, self.graph)
 
     def _forward(self, positions: Any, first: int) -> list[Level]:
         """Count paths from some sources; return the levels."""
@@ -221,17 +215,14 @@ class _DependencySearch(SourceSearch):
 class GpuSummed(Summed):
     """Sums by position that stay on a GPU."""
 
-    def __init__(self, sums: Any, depth: int, device: Any, graph: Any):
+    def __init__(self, sums: Any, depth: int, graph: Any):
         super().__init__(sums, depth)
-        self.device, self.graph = device, graph
+        self.graph = graph
 
     def scaled(self, lids: np.ndarray, own: float, others: float) -> FieldColumn:
         """Return the sums times ``own`` at ``lids``, and times ``others`` elsewhere."""
-        positions = self.device.put(lids)
-        positions = positions if self.graph.place is None else self.graph.place[positions]
+        positions = source_rows.positions_of(self.graph, lids)
         scaled = self.sums[positions] * own
         self.sums *= others
         self.sums[positions] = scaled
-        view = FieldView(self.device, self.sums, self.graph.place)
-        fields = LazyFields(self.device, {"sums": view}, self.graph.degree, self.graph.original)
-        return FieldColumn(fields, "sums")
+        return gpu_columns(self.graph, {"sums": self.sums})["sums"]

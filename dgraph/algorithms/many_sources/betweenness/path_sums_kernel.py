@@ -15,12 +15,9 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph.algorithms.many_sources.lanes import equal_lanes
+from dgraph.algorithms.many_sources.lanes import DOWN, LARGE, equal_lanes
 from dgraph.algorithms.many_sources.searches_kernel import search
 from dgraph.backend.cpu.threads.atomics import INNER, OPTIONS, trailing_zeros
-
-LARGE, DOWN = 2.0**500, 2.0**-512
-"""Number from which paths are scaled, and the factor."""
 
 
 @njit(**INNER)

@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.many_sources.betweenness.paths_kernel import DOWN, LARGE, LEAST
-from dgraph.algorithms.many_sources.lanes import LANES
+from dgraph.algorithms.many_sources.lanes import DOWN, LANES, LARGE, LEAST
 from dgraph.graph.rows import edges_of
 
 FEW = 1 << 33

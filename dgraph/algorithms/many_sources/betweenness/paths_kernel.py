@@ -17,7 +17,7 @@ import numpy as np
 
 from dgraph._support.compiled import njit
 from dgraph.algorithms.many_sources.frontier import DENSE
-from dgraph.algorithms.many_sources.lanes import LANES, fold_chosen
+from dgraph.algorithms.many_sources.lanes import DOWN, LANES, LARGE, LEAST, fold_chosen
 from dgraph.backend.cpu.threads.atomics import (
     INLINE,
     INNER,
@@ -30,12 +30,6 @@ from dgraph.backend.cpu.threads.atomics import (
     replace_if_equal,
     set_mark,
 )
-
-LARGE, DOWN = 2.0**500, 2.0**-512
-"""Number of paths from which those of a round are scaled, in its lane, and the factor."""
-
-LEAST = 2.0**-900
-"""Smallest scaled number of paths: numbers of paths to vertices of one round may differ by this factor."""
 
 CLAIMED, FOLDED, LOGGED, EDGES, SLOT = 0, 8, 16, 24, 32
 """Counters of a round, on cache lines of their own: chunks taken forward and backward, logged vertices and their edges;
@@ -86,7 +80,7 @@ def chunk_of(count, mates):
 def fold_row(neighbours, first, last, now, wanted, values, sums):
     """Sum the lanes of ``values`` over neighbours in ``now`` into row 0 of ``sums``; return those that occur."""
     if values.shape[1] > 1:
-        return fold_chosen(neighbours, first, last, now, wanted, values, sums, 0)
+        return fold_chosen(neighbours, first, last, now, wanted, values, sums)
     total, hit = 0.0, np.uint8(0)
     for e in range(first, last):
         u = load(neighbours, e)

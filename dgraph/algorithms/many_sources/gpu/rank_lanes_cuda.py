@@ -20,8 +20,7 @@ from dgraph.backend.cuda.codegen.expressions import TYPES
 from dgraph.backend.cuda.codegen.own_kernels import own_text
 from dgraph.backend.cuda.device_graph import row_marks
 from dgraph.backend.cuda.device_graph.device_graph import DeviceCsr
-from dgraph.backend.cuda.device_graph.field_view import FieldView
-from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
+from dgraph.backend.cuda.device_graph.lazy_result import gpu_columns
 from dgraph.backend.cuda.device_graph.lid_order import by_lid
 from dgraph.backend.cuda.device_graph.row_classes import RowClasses
 from dgraph.backend.row_solver import RowSize, RowSolver
@@ -175,8 +174,7 @@ class WholeLanes(GpuLanes):
 
     def column(self, lane: int) -> FieldColumn:
         """Return the ranks of a lane, which stay on the GPU."""
-        graph, view = self.graph, FieldView(self.device, self.ranks_of(lane), self.graph.place)
-        return FieldColumn(LazyFields(self.device, {"pagerank": view}, graph.degree, graph.original), "pagerank")
+        return gpu_columns(self.graph, {"pagerank": self.ranks_of(lane)})["pagerank"]
 
 
 class RangeLanes(GpuLanes):

@@ -88,6 +88,12 @@ class Kernels:
         self.module.launch(kernel, blocks or self.blocks(kernel), argument)
 
 
+def positions_of(graph: Any, lids: np.ndarray) -> Any:
+    """Return the positions of vertices, on the GPU."""
+    positions = graph.device.put(lids)
+    return positions if graph.place is None else graph.place[positions]
+
+
 def takes(ctx: Context, backend: Any, sources: np.ndarray) -> bool:
     """Return True if these kernels may search: on one GPU, where neither direction nor schedule was asked for."""
     free = ctx.direction == "auto" and backend.options.schedule == "auto"
@@ -107,8 +113,7 @@ class SourceSearch:
 
     def __init__(self, ctx: Context, device: Any, graph: Any, sources: np.ndarray):
         self.ctx, self.device, self.graph, self.n = ctx, device, graph, graph.local.size
-        lids = device.put(lids_of(ctx.local, sources))
-        self.positions = lids if graph.place is None else graph.place[lids]
+        self.positions = positions_of(graph, lids_of(ctx.local, sources))
         self.into = side(device, graph.incoming, self.n, graph.edges)
         self.outward = side(device, graph.out, self.n, graph.edges) if ctx.local.directed else self.into
         self.long_in = graph.longest(pulling=True) > LONG

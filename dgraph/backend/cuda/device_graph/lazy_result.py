@@ -10,7 +10,7 @@ import numpy as np
 from dgraph.backend.cuda.device import downloads, pools
 from dgraph.backend.cuda.device_graph import field_stats
 from dgraph.backend.cuda.device_graph.field_view import FieldView
-from dgraph.result.columns import Reader, same
+from dgraph.result.columns import FieldColumn, Reader, same
 
 FEW = 1 << 19
 """Values up to which a field is copied at once, without pinned memory and threads."""
@@ -145,3 +145,10 @@ class LazyFields(Mapping[str, np.ndarray]):
             return None
         with self.device.using():
             return column.masters()
+
+
+def gpu_columns(graph: Any, values: Mapping[str, Any]) -> dict[str, FieldColumn]:
+    """Return columns of values by position, which stay on the GPU of a :class:`DeviceGraph` until they are read."""
+    views = {name: FieldView(graph.device, column, graph.place) for name, column in values.items()}
+    fields = LazyFields(graph.device, views, graph.degree, graph.original)
+    return {name: FieldColumn(fields, name) for name in values}

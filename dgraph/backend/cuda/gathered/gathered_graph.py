@@ -6,6 +6,7 @@ Some algorithms need thousands of short rounds between GPUs, and GPUs that hold 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.graph_size import is_skewed
-from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
+from dgraph.backend.cuda.device_graph.lazy_result import gpu_columns
 from dgraph.backend.cuda.gathered.gathered_local import GatheredLocal, Replicas
 from dgraph.backend.cuda.gathered.gathered_rows import gathered_rows
 from dgraph.backend.cuda.gathered.numbering import Numbering, Order, lacking, numbering_bytes, numbering_of
@@ -85,10 +86,11 @@ def _mine(part: DeviceGraph, whole: GatheredLocal, name: str, column: Column) ->
     """
     convert = column.convert if isinstance(column, FieldColumn) else same
     view = _raw(column)
-    if not (isinstance(view, FieldView) and view.is_whole(part.local.masters, part.place)):
+    if isinstance(view, FieldView) and view.is_whole(part.local.masters, part.place):
+        values = view.values
+    else:
         values = _by_position(column, part.device, whole.vertices)[whole.replicas.masters]
-        view = FieldView(part.device, values, part.place)
-    return FieldColumn(LazyFields(part.device, {name: view}, part.degree, part.original), name, convert)
+    return replace(gpu_columns(part, {name: values})[name], convert=convert)
 
 
 def _by_position(column: Column, device: Any, vertices: BuiltVertices) -> Any:

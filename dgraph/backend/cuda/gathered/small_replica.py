@@ -8,8 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
-from dgraph.backend.cuda.device_graph.field_view import FieldView
-from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
+from dgraph.backend.cuda.device_graph.lazy_result import gpu_columns
 from dgraph.backend.cuda.device_graph.small_graph import FEW
 from dgraph.comm import Comm
 from dgraph.graph.halo.numbered_rows import numbered_rows
@@ -43,5 +42,4 @@ def masters_column(part: DeviceGraph, name: str, column: Column) -> FieldColumn:
     local, device = part.local, part.device
     values = np.asarray(column() if callable(column) else column)
     lids = slice(local.masters) if part.order is None else device.get(part.order[: local.masters])
-    view = FieldView(device, device.put(values[local.gids[lids]]), part.place)
-    return FieldColumn(LazyFields(device, {name: view}, part.degree, part.original), name)
+    return gpu_columns(part, {name: device.put(values[local.gids[lids]])})[name]
