@@ -1,9 +1,10 @@
 """Machine code of kernels in the cache folder: compiled once a host, first quickly, then optimised in the background.
 
 A first answer waits for a quick compilation only (``nvrtc.QUICK``), of large texts in parts (``kernel_parts.py``) that
-compile side by side. The text stays beside the quick code until a process in the background (``optimiser.py``) has
-replaced that code by the optimised one, which later runs load. Both give the same bits. Entry: :class:`MachineCode`;
-files of a text are ``STEM.cubin``, ``STEM.parts`` and ``STEM.cu``.
+compile side by side, and that the ranks of a host share out: NVRTC parses one text of a process at a time. The text
+stays beside the quick code until a process in the background (``optimiser.py``) has replaced that code by the optimised
+one, which later runs load. Both give the same bits. Entry: :class:`MachineCode`; files of a text are ``STEM.cubin``,
+``STEM.1of3``, one for each part, and ``STEM.cu``.
 """
 
 from __future__ import annotations
@@ -11,13 +12,12 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
+from itertools import chain
 from pathlib import Path
-
-import numpy as np
 
 from dgraph._support.affinity import cores, unbound
 from dgraph._support.cache import folder, publish
@@ -27,8 +27,11 @@ from dgraph.backend.cuda.codegen.kernel_parts import parts
 from dgraph.backend.cuda.device import nvrtc
 from dgraph.errors import OutputError
 
-OPTIMISED, QUICK, TEXT = ".cubin", ".parts", ".cu"
-"""Suffixes of the files of a text."""
+OPTIMISED, TEXT = ".cubin", ".cu"
+"""Suffixes of the files of a text, beside those of its quick code."""
+
+Part = tuple[Path, str]
+"""File of machine code, and the text of which it is."""
 
 AGAIN = 0.5
 """Seconds after which a repeated call looks again for optimised code: a look at each module takes it milliseconds."""
@@ -39,20 +42,23 @@ class MachineCode:
 
     Attributes:
         architecture: compilation target, such as ``sm_90``.
+        place: place of this rank among the ranks of its host, and their number.
         awaited: paths of optimised code that this process would load if it existed.
     """
 
     def __init__(self, architecture: str):
-        self.architecture = architecture
+        self.architecture, self.place = architecture, (0, 1)
         self.awaited: set[Path] = set()
         self._keys: dict[str, str] = {}
+        self._parts: dict[Path, list[Part]] = {}
         self._reported: set[Path] = set()
         self._missed: dict[tuple[str, str], float] = {}
         self._optimised: set[tuple[str, str]] = set()
 
     def exists(self, text: str, name: str) -> bool:
         """Return True if a text's machine code is in the cache folder, quick where that will do, or optimised."""
-        return _exists(self.path(text, name))
+        path = self.path(text, name)
+        return path.exists() or (quick() and all(file.exists() for file, _ in self._quick_parts(path, text)))
 
     def optimised(self, text: str, name: str) -> bool:
         """Return True if a text's optimised machine code is in the cache folder; looked up every ``AGAIN`` seconds."""
@@ -71,13 +77,13 @@ class MachineCode:
     def load(self, text: str, name: str) -> tuple[list[bytes], bool]:
         """Return the machine code of a text's parts, compiled if it is missing, and True if it is optimised."""
         path = self.path(text, name)
-        self._compile(path, text, name)
+        self.prepare([(text, name)])
         with suppress(FileNotFoundError):
             code = path.read_bytes()
             self.awaited.discard(path)
             return [code], True
         with suppress(FileNotFoundError):
-            codes = _unpacked(path.with_suffix(QUICK).read_bytes())
+            codes = [file.read_bytes() for file, _ in self._quick_parts(path, text)]
             self.awaited.add(path)
             return codes, False
         return [path.read_bytes()], True  # the optimiser replaced the quick one in between
@@ -85,15 +91,27 @@ class MachineCode:
     def prepare(self, texts: Iterable[tuple[str, str]]) -> None:
         """Compile (text, name) pairs in parallel; NVRTC releases the interpreter lock.
 
-        Ranks of a host share the texts: first a rank compiles those that no other does, then it waits for the rest.
+        Ranks of a host share the parts: first a rank compiles its own ones, and those that no other does, then it waits
+        for the rest. The largest part of each text comes first.
         """
-        paths = {self.path(*wanted): wanted for wanted in texts}
-        missing = {path: wanted for path, wanted in paths.items() if not _exists(path)}
-        if missing:
-            names = ", ".join(name for _, name in missing.values())
-            with compiling(names), unbound(), ThreadPoolExecutor(cores()) as pool:
+        missing = {self.path(*wanted): wanted for wanted in texts if not self.exists(*wanted)}
+        if not missing:
+            return
+        with compiling(", ".join(name for _, name in missing.values())), unbound():
+            every = [
+                (number, name, path, part)
+                for path, (text, name) in missing.items()
+                for number, part in enumerate(self._quick_parts(path, text) if quick() else [(path, text)])
+            ]
+            every.sort(key=lambda one: one[0])
+            place, ranks = self.place
+            shares = [every[(place + i) % ranks :: ranks] for i in range(ranks)]  # of this rank, then of the next ones
+            with ThreadPoolExecutor(min(cores(), max(len(shares[0]), 1))) as pool:
                 for patience in (0.0, PATIENCE):
-                    list(pool.map(lambda path, wait=patience: self._compile(path, *missing[path], wait), missing))
+                    list(pool.map(lambda one, wait=patience: self._compile(*one[1:], wait), chain(*shares)))
+            for path, (text, _) in missing.items():
+                if not path.exists():
+                    publish(path.with_suffix(TEXT), text.encode())
 
     def postpone(self, texts: Iterable[tuple[str, str]]) -> None:
         """Leave (text, name) pairs to the optimiser; the caller does without them until they are :meth:`optimised`."""
@@ -119,37 +137,22 @@ class MachineCode:
             self._keys[text] = f"{name}_{self.architecture}_{key(text, self.architecture)}{OPTIMISED}"
         return folder() / self._keys[text]
 
-    def _compile(self, path: Path, text: str, name: str, patience: float = PATIENCE) -> None:
-        """Compile a text once a host; without patience, leave one that another process compiles."""
-        if _exists(path):
-            return
-        with compiling(name), locked(path.name, patience) as ours:
-            if (ours or patience) and not _exists(path):
-                if quick():
-                    codes = self._quickly_compiled(text, name)
-                    publish(path.with_suffix(TEXT), text.encode())
-                    publish(path.with_suffix(QUICK), _packed(codes))
-                else:
-                    publish(path, nvrtc.compiled(text, self.architecture, name))
+    def _compile(self, name: str, path: Path, part: Part, patience: float) -> None:
+        """Compile a part once a host; without patience, leave one that another process compiles."""
+        file, text = part
+        if not (file.exists() or path.exists()):
+            with locked(file.name, patience) as ours:
+                if (ours or patience) and not (file.exists() or path.exists()):
+                    publish(file, nvrtc.compiled(text, self.architecture, name, quick=file != path))
 
-    def _quickly_compiled(self, text: str, name: str) -> list[bytes]:
-        """Compile the parts of a text side by side."""
-        with unbound():
-            texts = parts(text, cores())
-            with ThreadPoolExecutor(len(texts)) as pool:
-                return list(pool.map(lambda part: nvrtc.compiled(part, self.architecture, name, quick=True), texts))
-
-
-def _packed(codes: Sequence[bytes]) -> bytes:
-    """Return the contents of a file of several codes: their number and sizes in bytes, int64, then the codes."""
-    return np.array([len(codes), *map(len, codes)], "<i8").tobytes() + b"".join(codes)
-
-
-def _unpacked(content: bytes) -> list[bytes]:
-    number = int(np.frombuffer(content, "<i8", 1)[0])
-    ends = np.cumsum(np.frombuffer(content, "<i8", number + 1)[1:]) + 8 * (number + 1)
-    starts = [8 * (number + 1), *ends[:-1]]
-    return [content[start:end] for start, end in zip(starts, ends, strict=True)]
+    def _quick_parts(self, path: Path, text: str) -> list[Part]:
+        """Return the parts of a text, the largest first, with their files beside ``path``; as many as cores at most."""
+        if path not in self._parts:
+            with unbound():
+                texts = parts(text, cores())
+            files = [path.with_suffix(f".{i + 1}of{len(texts)}") for i in range(len(texts))]
+            self._parts[path] = list(zip(files, texts, strict=True))
+        return self._parts[path]
 
 
 def quick() -> bool:
@@ -160,10 +163,6 @@ def quick() -> bool:
 def key(text: str, architecture: str) -> str:
     """Return the part of file names that differs between texts, architectures and compilers."""
     return hashlib.sha256("\n".join([text, architecture, _compiler()]).encode()).hexdigest()[:24]
-
-
-def _exists(path: Path) -> bool:
-    return path.exists() or (quick() and path.with_suffix(QUICK).exists())
 
 
 @cache
