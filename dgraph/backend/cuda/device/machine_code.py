@@ -105,7 +105,9 @@ class MachineCode:
             ]
             every.sort(key=lambda one: one[0])
             place, ranks = self.place
-            shares = [every[(place + i) % ranks :: ranks] for i in range(ranks)]  # of this rank, then of the next ones
+            turns = [every[i : i + ranks][:: -1 if i // ranks % 2 else 1] for i in range(0, len(every), ranks)]
+            order = [(place + i) % ranks for i in range(ranks)]  # this rank, then the next ones
+            shares = [[turn[rank] for turn in turns if rank < len(turn)] for rank in order]
             with ThreadPoolExecutor(min(cores(), max(len(shares[0]), 1))) as pool:
                 for patience in (0.0, PATIENCE):
                     list(pool.map(lambda one, wait=patience: self._compile(*one[1:], wait), chain(*shares)))
