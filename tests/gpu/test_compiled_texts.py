@@ -14,6 +14,7 @@ from flat_run import flat_run
 from dgraph._support import affinity
 from dgraph._support.cache import folder
 from dgraph._support.host_lock import locked
+from dgraph.backend.cuda.codegen import kernel_parts
 from dgraph.backend.cuda.device import machine_code, nvrtc, optimiser
 from dgraph.backend.cuda.device.machine_code import MachineCode
 from dgraph.errors import InternalError, OutputError
@@ -21,6 +22,7 @@ from dgraph.errors import InternalError, OutputError
 STUB = """
 import sys, time
 from pathlib import Path
+from dgraph.backend.cuda.codegen import kernel_parts
 from dgraph.backend.cuda.device import machine_code, nvrtc, optimiser
 
 def compiled(text, architecture, name, quick=False):
@@ -81,7 +83,7 @@ def test_ranks_that_start_together_compile_each_text_once(tmp_path):
 @pytest.mark.parametrize(("place", "order"), [((0, 1), "abcdef"), ((0, 2), "adebcf"), ((1, 3), "becdaf")])
 def test_a_rank_begins_with_its_share_of_the_parts(code, monkeypatch, place, order):
     monkeypatch.setattr(machine_code, "cores", lambda: 1)
-    monkeypatch.setattr(machine_code, "parts", lambda text, most: text.split())
+    monkeypatch.setattr(kernel_parts, "parts", lambda text, most: text.split())
     monkeypatch.setattr(nvrtc, "compiled", lambda text, *_, quick: (taken.append(text), text.encode())[1])
     taken, code.place = [], place
     texts = [("a d f", "kernel"), ("b e", "other"), ("c", "third")]  # first the largest part of each text

@@ -15,23 +15,31 @@ import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import cache
-from itertools import chain
+from functools import cache, partial
+from itertools import chain, zip_longest
 from pathlib import Path
+from typing import NamedTuple
 
 from dgraph._support.affinity import cores, unbound
 from dgraph._support.cache import folder, publish
 from dgraph._support.compile_clock import compiling
 from dgraph._support.host_lock import PATIENCE, locked
-from dgraph.backend.cuda.codegen.kernel_parts import parts
+from dgraph.backend.cuda.codegen import kernel_parts
 from dgraph.backend.cuda.device import nvrtc
 from dgraph.errors import OutputError
 
 OPTIMISED, TEXT = ".cubin", ".cu"
 """Suffixes of the files of a text, beside those of its quick code."""
 
-Part = tuple[Path, str]
-"""File of machine code, and the text of which it is."""
+
+class Part(NamedTuple):
+    """Text of which a file is the machine code; ``whole``: path of the optimised code of all parts."""
+
+    file: Path
+    text: str
+    name: str
+    whole: Path
+
 
 AGAIN = 0.5
 """Seconds after which a repeated call looks again for optimised code: a look at each module takes it milliseconds."""
@@ -57,8 +65,7 @@ class MachineCode:
 
     def exists(self, text: str, name: str) -> bool:
         """Return True if a text's machine code is in the cache folder, quick where that will do, or optimised."""
-        path = self.path(text, name)
-        return path.exists() or (quick() and all(file.exists() for file, _ in self._quick_parts(path, text)))
+        return self.path(text, name).exists() or all(part.file.exists() for part in self._parts_of(text, name))
 
     def optimised(self, text: str, name: str) -> bool:
         """Return True if a text's optimised machine code is in the cache folder; looked up every ``AGAIN`` seconds."""
@@ -83,7 +90,7 @@ class MachineCode:
             self.awaited.discard(path)
             return [code], True
         with suppress(FileNotFoundError):
-            codes = [file.read_bytes() for file, _ in self._quick_parts(path, text)]
+            codes = [part.file.read_bytes() for part in self._parts_of(text, name)]
             self.awaited.add(path)
             return codes, False
         return [path.read_bytes()], True  # the optimiser replaced the quick one in between
@@ -98,19 +105,15 @@ class MachineCode:
         if not missing:
             return
         with compiling(", ".join(name for _, name in missing.values())), unbound():
-            every = [
-                (number, name, path, part)
-                for path, (text, name) in missing.items()
-                for number, part in enumerate(self._quick_parts(path, text) if quick() else [(path, text)])
-            ]
-            every.sort(key=lambda one: one[0])
+            by_text = [self._parts_of(*wanted) for wanted in missing.values()]
+            parts = [part for level in zip_longest(*by_text) for part in level if part]
             place, ranks = self.place
-            turns = [every[i : i + ranks][:: -1 if i // ranks % 2 else 1] for i in range(0, len(every), ranks)]
-            order = [(place + i) % ranks for i in range(ranks)]  # this rank, then the next ones
-            shares = [[turn[rank] for turn in turns if rank < len(turn)] for rank in order]
+            turns = [parts[i : i + ranks][:: -1 if i // ranks % 2 else 1] for i in range(0, len(parts), ranks)]
+            shares = [[turn[rank] for turn in turns if rank < len(turn)] for rank in range(ranks)]
+            shares = shares[place:] + shares[:place]
             with ThreadPoolExecutor(min(cores(), max(len(shares[0]), 1))) as pool:
                 for patience in (0.0, PATIENCE):
-                    list(pool.map(lambda one, wait=patience: self._compile(*one[1:], wait), chain(*shares)))
+                    list(pool.map(partial(self._compile, patience=patience), chain(*shares)))
             for path, (text, _) in missing.items():
                 if not path.exists():
                     publish(path.with_suffix(TEXT), text.encode())
@@ -139,21 +142,24 @@ class MachineCode:
             self._keys[text] = f"{name}_{self.architecture}_{key(text, self.architecture)}{OPTIMISED}"
         return folder() / self._keys[text]
 
-    def _compile(self, name: str, path: Path, part: Part, patience: float) -> None:
+    def _compile(self, part: Part, patience: float) -> None:
         """Compile a part once a host; without patience, leave one that another process compiles."""
-        file, text = part
-        if not (file.exists() or path.exists()):
-            with locked(file.name, patience) as ours:
-                if (ours or patience) and not (file.exists() or path.exists()):
-                    publish(file, nvrtc.compiled(text, self.architecture, name, quick=file != path))
+        if not (part.file.exists() or part.whole.exists()):
+            with locked(part.file.name, patience) as ours:
+                if (ours or patience) and not (part.file.exists() or part.whole.exists()):
+                    code = nvrtc.compiled(part.text, self.architecture, part.name, quick=part.file != part.whole)
+                    publish(part.file, code)
 
-    def _quick_parts(self, path: Path, text: str) -> list[Part]:
-        """Return the parts of a text, the largest first, with their files beside ``path``; as many as cores at most."""
+    def _parts_of(self, text: str, name: str) -> list[Part]:
+        """Return the parts of a text, the largest first: as many as cores at most, or one to be optimised at once."""
+        path = self.path(text, name)
+        if not quick():
+            return [Part(path, text, name, path)]
         if path not in self._parts:
             with unbound():
-                texts = parts(text, cores())
+                texts = kernel_parts.parts(text, cores())
             files = [path.with_suffix(f".{i + 1}of{len(texts)}") for i in range(len(texts))]
-            self._parts[path] = list(zip(files, texts, strict=True))
+            self._parts[path] = [Part(file, part, name, path) for file, part in zip(files, texts, strict=True)]
         return self._parts[path]
 
 

@@ -119,9 +119,9 @@ class SmallGraph(DeviceGraph):
 
     def _turned(self, rows: DeviceCsr) -> DeviceCsr:
         """Transpose the out-edges, with their weights if ``rows`` has them."""
-        out = self._host.out
-        weights = None if rows.weights is None else out.weights
-        return self._put(self._host._turned(DeviceCsr(out.offsets, out.neighbours, weights)))
+        by_source = self._host.out
+        weights = None if rows.weights is None else by_source.weights
+        return self._put(self._host._turned(DeviceCsr(by_source.offsets, by_source.neighbours, weights)))
 
     def split_degree(self, bins: int) -> int:
         """Return the most edges of a vertex for one thread."""
