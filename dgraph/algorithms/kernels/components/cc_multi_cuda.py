@@ -32,9 +32,8 @@ class ComponentsMulti(GpuMachine):
 
     def __init__(self, traced: Traced, graph: DeviceGraph, device, options: GpuPlan):
         super().__init__(traced, graph, device, "push", options)
-        self.sources.further = [
-            (components_cuda.text(graph.wide, graph.original.dtype.name, several=True), "components")
-        ]
+        text = components_cuda.text(graph.wide, graph.original.dtype.name, several=True)
+        self.sources.further = [(text, "components")]
         self._since: int | None = None
 
     @property
@@ -54,8 +53,7 @@ class ComponentsMulti(GpuMachine):
 
     def start(self, fields: Mapping[str, np.ndarray]) -> None:
         """Start as every machine, and pass the forest's arrays to its kernels."""
-        arrays = self.arrays
-        self._forest = self.device.module(*self.sources.further[0])
+        arrays, self._forest = self.arrays, self.device.module(*self.sources.further[0])
         marks = (*arrays.bits, arrays.dirty)
         self._forest.set_environment(
             components_cuda.environment(
