@@ -132,7 +132,7 @@ def test_a_full_disk_is_no_obstacle_to_compiled_code():
 
 
 ONE_BY_ONE = [(0, [["Levels"], []]), (1, [["Parents"], ["Levels"]]), (2, [[], ["Levels"]])]
-SIDE_BY_SIDE = [(0, [["Levels", "Parents"], []]), (1, [[], ["Levels"]]), (2, [[], ["Levels"]])]
+SIDE_BY_SIDE = [(place, [["Levels", "Parents"], []]) for place in range(3)]
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ SIDE_BY_SIDE = [(0, [["Levels", "Parents"], []]), (1, [[], ["Levels"]]), (2, [[]
 def test_programs_are_compiled_beside_the_one_before(parallel, place, turns):
     """Check the order of compilation: one rank of a node compiles the next program, another rank the one after.
 
-    With ``compiles_in_parallel`` the first rank compiles both.
+    With ``compiles_in_parallel`` all ranks share both out.
     """
     events = []
 

@@ -4,6 +4,7 @@ Answers are equal bit for bit for any number of rounds per call, threads and dir
 reference loop.
 """
 
+import signal
 import time
 
 import numpy as np
@@ -13,6 +14,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 import dgraph
+from dgraph._support import interrupts
 from dgraph.algorithms.bfs_programs import Levels, SmallestTree, Tree
 from dgraph.algorithms.cc import Labels
 from dgraph.algorithms.delta_stepping import Distances
@@ -244,3 +246,16 @@ def test_a_rank_that_lost_another_does_not_wait_for_an_agreement():
     with pytest.raises(PeerLost, match="waited for a message from rank 1"):
         run._agree()
     assert 5 < asked[0] <= 10
+
+
+def test_ctrl_c_ends_interpreted_rounds_at_once(local, monkeypatch):
+    def rounds(*_, **__):
+        signal.raise_signal(signal.SIGINT)
+        ended.append("rounds")
+
+    ended: list[str] = []
+    machine = InterpretedMachine(trace(Levels(source=5), None), local, Team(1), "auto")
+    monkeypatch.setattr(CpuMachine, "_call", rounds)
+    with pytest.raises(KeyboardInterrupt), interrupts.deferred():
+        machine._call()
+    assert not ended

@@ -14,6 +14,7 @@ from flat_run import flat_run
 from dgraph._support import affinity
 from dgraph._support.cache import folder
 from dgraph._support.host_lock import locked
+from dgraph.backend.cuda.codegen import kernel_parts
 from dgraph.backend.cuda.device import machine_code, nvrtc, optimiser
 from dgraph.backend.cuda.device.machine_code import MachineCode
 from dgraph.errors import InternalError, OutputError
@@ -21,6 +22,7 @@ from dgraph.errors import InternalError, OutputError
 STUB = """
 import sys, time
 from pathlib import Path
+from dgraph.backend.cuda.codegen import kernel_parts
 from dgraph.backend.cuda.device import machine_code, nvrtc, optimiser
 
 def compiled(text, architecture, name, quick=False):
@@ -78,6 +80,18 @@ def test_ranks_that_start_together_compile_each_text_once(tmp_path):
     assert sorted(lines.split()) == [f"kernel{k}" for k in range(4)]
 
 
+@pytest.mark.parametrize(("place", "order"), [((0, 1), "abcdef"), ((0, 2), "adebcf"), ((1, 3), "becdaf")])
+def test_a_rank_begins_with_its_share_of_the_parts(code, monkeypatch, place, order):
+    monkeypatch.setattr(machine_code, "cores", lambda: 1)
+    monkeypatch.setattr(kernel_parts, "parts", lambda text, most: text.split())
+    monkeypatch.setattr(nvrtc, "compiled", lambda text, *_, quick: (taken.append(text), text.encode())[1])
+    taken, code.place = [], place
+    texts = [("a d f", "kernel"), ("b e", "other"), ("c", "third")]  # first the largest part of each text
+    code.prepare(texts)
+    assert "".join(taken) == order
+    assert [code.load(*text)[0] for text in texts] == [[b"a", b"d", b"f"], [b"b", b"e"], [b"c"]]
+
+
 def test_a_text_that_another_process_does_not_finish_is_compiled_here(code, monkeypatch):
     monkeypatch.setattr("dgraph._support.host_lock.lock", lambda *_: False)
     code.prepare([("text", "kernel")])
@@ -106,7 +120,7 @@ def test_a_rank_that_open_mpi_binds_compiles_on_all_cores_of_the_launcher(code, 
 def test_a_text_of_two_names_is_compiled_once(code, tmp_path):
     code.prepare([("text", "levels"), ("text", "back")])
     assert code.load("text", "back") == code.load("text", "levels")
-    assert names(tmp_path, ".parts") == ["levels"]
+    assert names(tmp_path, ".1of1") == ["levels"]
 
 
 def test_a_text_that_does_not_compile_frees_its_lock(code, monkeypatch):
@@ -118,7 +132,7 @@ def test_a_text_that_does_not_compile_frees_its_lock(code, monkeypatch):
     monkeypatch.setattr("dgraph._support.host_lock.unlock", freed.append)
     with pytest.raises(InternalError, match="does not compile"):
         code.prepare([("text", "kernel")])
-    assert freed == [code.path("text", "kernel").name]
+    assert freed == [code.path("text", "kernel").with_suffix(".1of1").name]
 
 
 def test_quick_code_is_loaded_until_the_optimised_one_is_there(code, tmp_path):
@@ -175,7 +189,7 @@ def test_texts_of_another_compiler_stay(code, monkeypatch, tmp_path):
     code.load("text", "kernel")
     monkeypatch.setattr(machine_code, "_compiler", lambda: "another")
     optimiser.optimise(tmp_path)
-    assert names(tmp_path, ".cu") == names(tmp_path, ".parts") == ["kernel"]
+    assert names(tmp_path, ".cu") == names(tmp_path, ".1of1") == ["kernel"]
     assert not names(tmp_path, ".cubin")
 
 
@@ -208,7 +222,7 @@ def test_a_killed_optimiser_is_followed_by_one_that_finishes(code, tmp_path):
     assert second.returncode == 0
     assert set(lines) <= set(remaining)
     assert names(tmp_path, ".cubin") == sorted(name for _, name in texts)
-    assert not names(tmp_path, ".cu") + names(tmp_path, ".parts")
+    assert not names(tmp_path, ".cu") + names(tmp_path, ".1of1")
 
 
 def test_a_full_folder_keeps_the_quick_code(code, monkeypatch, tmp_path):
@@ -260,7 +274,7 @@ def test_the_started_process_outlives_its_parent_and_optimises_real_code(tmp_pat
         [sys.executable, "-c", parent], cwd=tmp_path, env=environment({"DGRAPH_CACHE_DIR": str(cache)}), check=False
     )
     assert process.returncode == 0
-    while not names(cache, ".cubin") or names(cache, ".cu") + names(cache, ".parts"):
+    while not names(cache, ".cubin") or names(cache, ".cu") + names(cache, ".1of1"):
         assert time.monotonic() - began < 60, os.listdir(cache)
         time.sleep(0.05)
     (file,) = cache.glob("*.cubin")

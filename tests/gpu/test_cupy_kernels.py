@@ -6,13 +6,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from emulated import Device, backend, needs_compiler
+from gpu_ranks import run
 from recorded_operations import Recorder, recording
 from simulated import succeed
+from test_cuda_exchange import PROGRAMS, mesh
 from test_on_replicas import answers, graph_of
 
 import dgraph
 from dgraph.backend.cuda.device import cupy_kernels
 from dgraph.backend.cuda.gathered import small_replica
+from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.graph_build import BuiltGraph
 from dgraph.comm import SerialComm
 from dgraph.graph.load_options import LoadOptions
@@ -71,6 +74,13 @@ def test_small_graphs_on_two_gpus_use_no_further_operations(monkeypatch, name):
             answers(ranks, graph_of(False), name)
             used.append(set(operations))
     assert used[1] <= used[0]
+
+
+@needs_compiler
+def test_hosts_open_buckets_without_an_operation(monkeypatch):
+    with recording(monkeypatch) as operations:
+        run(2, mesh(), [PROGRAMS["dist"]], options=GpuPlan(host_rounds=True))
+        assert not any(name == "assign" for name, *_ in operations)
 
 
 class Gpu:

@@ -56,6 +56,11 @@ def test_numpy_makes_the_arrays_that_a_gpu_would(directed, renumber):
     assert (small.incoming is small.out) == (not directed)
     small.forget("heads")
     assert same(small.heads, other.heads)
+    offsets, neighbours, weights = vars(vars(small)["out"]).values()
+    for moved in (weights, None):
+        rows = DeviceCsr(offsets, neighbours, moved)
+        assert same(small._turned(rows), other._turned(rows))
+    assert not small.device._modules  # no kernel to wait for
 
 
 def test_numpy_makes_the_lists_of_mirrors_that_a_gpu_would():

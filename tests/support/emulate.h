@@ -12,6 +12,7 @@ typedef long long i64;
 #define DEVICE static inline
 #define APART DEVICE
 #define CALLED DEVICE
+#define CALLED_MEMBER
 #define __device__
 #define KERNEL extern "C" void
 #define KERNEL_OF(resident) KERNEL

@@ -38,7 +38,7 @@ def texts() -> Iterator[tuple[str, str]]:
     yield "build_rmat", building(draft("rmat:20", LoadOptions()))
     yield "figures", figures("int32", "uint32")
     yield "components", components(False, "uint32")
-    yield "communities, largest part", parts(gpu_steps.text(True, gpu_steps.WARP_SLOTS[True]), 8)[-1]
+    yield "communities, largest part", parts(gpu_steps.text(True, gpu_steps.WARP_SLOTS[True]), 8)[0]
     for program in PROGRAMS:
         traced, name = trace(program, np.dtype(np.int32)), type(program).__name__
         yield f"{name} round_kernels", module_text.round_kernels(traced, ALONE)

@@ -25,7 +25,7 @@ template <bool alone> DEVICE bool stays(u32 v, u32 own, i64 cost, double drift) 
 }
 
 // Note for u, whose label is ``own``, that a neighbour has moved.
-DEVICE void cross(u32 u, u32 own, u32 old, u32 taken, u64 x) {
+CALLED void cross(u32 u, u32 own, u32 old, u32 taken, u64 x) {
     atomicAdd((u64*)env.crossed + u, taken == own ? 0 - x : old == own ? 2 * x : x);
 }
 
@@ -46,7 +46,7 @@ template <bool alone> struct Moving {
         return {group, groups, finds, drift, earlier, salt, row, label, size, shuffle(cost, lane), longest};
     }
     // False if bounds show that the vertex stays.
-    __device__ bool open(u32 vertex) {
+    CALLED_MEMBER bool open(u32 vertex) {
         if (alone && env.offsets[vertex + 1] - env.offsets[vertex] > longest) return false;
         v = vertex, own = FRESH(env.labels + v), own_size = total<alone>(env.sizes + own), cost = env.price * env.mass[v];
         if (!stays<alone>(v, own, cost, drift)) return true;
@@ -55,7 +55,7 @@ template <bool alone> struct Moving {
     }
     __device__ u32 label(u32 u) const { return env.labels[u]; }
     __device__ bool single(u32 c) const { return env.distinct && total<alone>(env.sizes + c) == 1; }
-    __device__ void visit(u32 c, u64 sum, Score& best) const {
+    CALLED_MEMBER void visit(u32 c, u64 sum, Score& best) const {
         if (c == NONE) return;
         if (best.label != NONE && exceeds(best, gain(env.scale, sum, 0, 0, c))) return; // whatever the mass of c
         const Score score = gain(env.scale, sum, cost, total<alone>(env.mass_of + c), c);
@@ -65,7 +65,7 @@ template <bool alone> struct Moving {
             return;
         best = score;
     }
-    __device__ void close(u64 own_sum, Score best) const {
+    CALLED_MEMBER void close(u64 own_sum, Score best) const {
         const i64 mass = total<alone>(env.mass_of + own);
         const Score stays = gain(env.scale, own_sum, cost, mass - env.mass[v], own), other = best;
         if (best.label == NONE || !exceeds(best, stays)) best = stays;
@@ -94,7 +94,7 @@ template <bool alone> DEVICE Moving<alone> moving_of(Room& room, int group, bool
 
 // Add vertices to the totals of communities, or take them away: once for all lanes of a community. By whole warps. Returns the
 // mass that has left this lane's community, if the lane adds it.
-DEVICE u64 add_members(bool mine, u32 v, u32 community, bool leave) {
+CALLED u64 add_members(bool mine, u32 v, u32 community, bool leave) {
     const u32 same = alike(mine ? community : NONE), lanes = mine ? same : 0;
     const u64 x = mine ? (u64)env.mass[v] : 0;
     u64 mass = 0;
@@ -113,7 +113,7 @@ DEVICE u64 add_members(bool mine, u32 v, u32 community, bool leave) {
 }
 
 // Take the proposals of a list as the new values of ``labels``; of communities, move the totals. By threads.
-DEVICE void take_proposals(const Lists& lists, int group, u32* labels, bool totals) {
+CALLED void take_proposals(const Lists& lists, int group, u32* labels, bool totals) {
     const u64 end = lists.start[group * CLASSES + CLASSES];
     u64 most = 0;
     for (u64 i = lists.start[group * CLASSES] + thread_rank(); i - lane_id() < end; i += threads()) {
@@ -130,7 +130,7 @@ DEVICE void take_proposals(const Lists& lists, int group, u32* labels, bool tota
     if (lane_id() == 0 && most) atomicMax(env.drift + 1, most);
 }
 
-DEVICE void add_squares() {
+CALLED void add_squares() {
     u64 limbs[4] = {0, 0, 0, 0};
     for (u64 c = thread_rank(); c < (u64)env.n; c += threads()) {
         const u64 mass = (u64)FRESH(env.mass_of + c), low = mass * mass, high = __umul64hi(mass, mass);
@@ -143,7 +143,7 @@ DEVICE void add_squares() {
 }
 
 // Begin another round of outflows. By all blocks.
-DEVICE void end_outflow() {
+CALLED void end_outflow() {
     for (u64 c = thread_rank(); c < (u64)env.n; c += threads()) env.outflow[c] = 0;
     if (thread_rank() == 0) env.drift[0] += FRESH(env.drift + 1), env.drift[1] = 0;
 }
@@ -180,7 +180,7 @@ template <class F> DEVICE void walk_movers(const Lists& lists, int group, const 
 
 // Of vertices that would move between two communities at once, let only as many move as still gain; ``_balance`` in ``moves.py``.
 // By all blocks; ends with a grid barrier.
-DEVICE void balance(const Lists& lists, int group, i64 salt, u32& due) {
+CALLED void balance(const Lists& lists, int group, i64 salt, u32& due) {
     walk_movers(lists, group, [&](bool moves, u32 v, u32 old, u32 taken) {
         for (int leave = 0; leave < 2; leave++) {
             const u32 community = leave ? old : taken, same = alike(moves ? community : NONE), lanes = moves ? same : 0;

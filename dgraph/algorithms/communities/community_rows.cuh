@@ -85,7 +85,7 @@ template <class T> DEVICE bool insert(const T& table, u64 slots, u32 label, weig
 // Add arcs to a table, by ``step`` threads; returns this thread's weight to the row's own label, and counts new labels. A label of
 // one arc alone needs no table: it is compared with ``best`` at once.
 template <class M, class T>
-DEVICE u64 add_arcs(M& m, const T& table, u64 slots, i64 first, i64 last, u32 me, u32 step, u32& added, Score& best) {
+CALLED u64 add_arcs(M& m, const T& table, u64 slots, i64 first, i64 last, u32 me, u32 step, u32& added, Score& best) {
     u64 own = 0;
     added = 0;
     for (i64 e = first + me; e < last; e += AT_ONCE * step) {
@@ -108,7 +108,7 @@ DEVICE u64 add_arcs(M& m, const T& table, u64 slots, i64 first, i64 last, u32 me
 }
 
 // Best of ``best`` and the labels of a range of slots for one thread of ``step``; M may take the sums elsewhere. By whole warps.
-template <class M, class T> DEVICE Score visit_slots(M& m, const T& table, u64 first, u64 last, u32 me, u32 step, Score best) {
+template <class M, class T> CALLED Score visit_slots(M& m, const T& table, u64 first, u64 last, u32 me, u32 step, Score best) {
     for (u64 s = first + me; s - me % 32 < last; s += AT_ONCE * step) {
         u32 label[AT_ONCE];
         weight_t sum[AT_ONCE];
@@ -125,7 +125,7 @@ template <class M, class T> DEVICE Score visit_slots(M& m, const T& table, u64 f
 }
 
 // Sum over the lanes of a mask, each lane's own; by whole warps.
-DEVICE u64 sum_over(u64 x, u32 lanes) {
+CALLED u64 sum_over(u64 x, u32 lanes) {
     u64 sum = 0;
     for (u32 left = lanes; ballot(left != 0); left &= left - 1) {
         const u64 other = shuffle(x, left ? __ffs(left) - 1 : lane_id());

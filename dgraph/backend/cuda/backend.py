@@ -149,7 +149,9 @@ class CudaBackend(Backend):
         from dgraph.backend.cuda.device.device import CudaDevice, visible_gpus
 
         number, self.how = gpu_assignment.number(gpus, place, ranks_here, visible_gpus())
-        return CudaDevice(number, allocator)
+        device = CudaDevice(number, allocator)
+        device.code.place = place, ranks_here
+        return device
 
     @property
     def put(self) -> Callable[[np.ndarray], Any]:

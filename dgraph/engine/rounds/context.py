@@ -269,19 +269,20 @@ class Context(SharedPartition):
         """Compile on one rank of each node; the others wait, then load the machine code from the cache folder.
 
         Programs named by :meth:`ahead` are compiled at the same time: by that rank, or, where its compiler takes one
-        program at a time, by one other rank each.
+        program at a time, by one other rank each. Ranks whose compiler takes several share all texts out.
         """
         self.progress.phase("compile", name)
         error: BaseException | None = None
         for first in (True, False):
             try:
                 with interrupts.immediate(), compile_alongside(self._others() if first else []):
-                    if first == (self.place == 0):
+                    own = first == (self.place == 0)
+                    if first if self.backend.compiles_in_parallel else own:
                         machine.compile()
-                        if self.comm.size > 1 and machine.exchanges_on_host and compiles(self.local.size):
-                            from dgraph.engine.sync import prepare  # not at the top: --help would wait for Numba
+                    if own and self.comm.size > 1 and machine.exchanges_on_host and compiles(self.local.size):
+                        from dgraph.engine.sync import prepare  # not at the top: --help would wait for Numba
 
-                            prepare(machine.traced)
+                        prepare(machine.traced)
             except Exception as caught:  # raised after both turns: the other ranks enter the second
                 error = caught
             self.comm.barrier()
@@ -291,9 +292,7 @@ class Context(SharedPartition):
         """Return the compilations that this rank does beside the next program."""
         coming = self._coming if self.direction == "auto" else []
         self._coming = []
-        if self.backend.compiles_in_parallel:
-            coming = coming if self.place == 0 else []
-        else:
+        if not self.backend.compiles_in_parallel:
             coming = coming[max(self.place - 1, 0) : self.place]
         traced = [(trace(program, local.out.weight_type), local) for program, local in coming]
         compilations = [self.backend.ahead(*arguments, "auto") for arguments in traced]

@@ -33,7 +33,7 @@ class ComponentsMulti(GpuMachine):
     def __init__(self, traced: Traced, graph: DeviceGraph, device, options: GpuPlan):
         super().__init__(traced, graph, device, "push", options)
         text = components_cuda.text(graph.wide, graph.original.dtype.name, several=True)
-        self._forest = device.module(text, "components")
+        self.sources.further = [(text, "components")]
         self._since: int | None = None
 
     @property
@@ -53,7 +53,7 @@ class ComponentsMulti(GpuMachine):
 
     def start(self, fields: Mapping[str, np.ndarray]) -> None:
         """Start as every machine, and pass the forest's arrays to its kernels."""
-        arrays = self.arrays
+        arrays, self._forest = self.arrays, self.device.module(*self.sources.further[0])
         marks = (*arrays.bits, arrays.dirty)
         self._forest.set_environment(
             components_cuda.environment(

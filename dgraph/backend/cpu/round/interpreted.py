@@ -10,6 +10,7 @@ from types import ModuleType
 
 import numpy as np
 
+from dgraph._support import interrupts
 from dgraph.backend.cpu.codegen.generated_module import text_of
 from dgraph.backend.cpu.round.machine import CpuMachine, may_pull
 from dgraph.backend.cpu.threads import stand_ins
@@ -32,5 +33,5 @@ class InterpretedMachine(CpuMachine):
         return traced.rendered[key]
 
     def _call(self, *args, **more) -> int:
-        with np.errstate(all="ignore"):  # as in compiled code
+        with interrupts.immediate(), np.errstate(all="ignore"):  # one thread; overflow as in compiled code
             return super()._call(*args, **more)

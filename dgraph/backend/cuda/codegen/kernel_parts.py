@@ -30,7 +30,8 @@ def parts(text: str, most: int) -> list[str]:
     """Return the texts that a text's kernels are shared out to; a kernel of another part is a function without caller.
 
     Kernels go to the part that is smallest so far, the largest first. The size of a kernel is the length of all
-    definitions that it reaches: compile times of the kernels of communities are as long as those, +-20 %.
+    definitions that it reaches: compile times of the kernels of communities are as long as those, +-20 %. The largest
+    part comes first.
 
     Args:
         text: CUDA C++ of this package; :func:`in_parts` may have marked it.
@@ -45,7 +46,7 @@ def parts(text: str, most: int) -> list[str]:
     for kernel in sorted(lengths, key=lambda name: (-lengths[name], name)):
         length, names = shares.pop(0)
         shares = sorted([*shares, (length + lengths[kernel], names | {kernel})], key=lambda share: share[0])
-    return [KERNEL.sub(partial(_kept, names), text) for _, names in shares]
+    return [KERNEL.sub(partial(_kept, names), text) for _, names in reversed(shares)]
 
 
 def _kept(names: set[str], head: re.Match) -> str:

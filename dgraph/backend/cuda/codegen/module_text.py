@@ -196,7 +196,7 @@ def round_kernels(t: Traced, variant: ModuleFlags) -> str:
         files += [*_exchange_text(t), *map(common, ("device_signals", "exchange_kernels", "end_round"))]
         files += [common(name) for name in ("dma_send", *["dma_send_tiles"] * len(binned))] * t.all
         files += map(common, kernel_of(t.program.kernel).phase_files)
-    large = 8 if t.row_reducer is MODE else 3 if binned or not variant.fused else 1
+    large = 8 if t.row_reducer is MODE else 5 if not variant.fused else 3 if binned else 1
     return in_parts(head + "\n".join(files), large)
 
 

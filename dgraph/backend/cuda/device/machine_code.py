@@ -1,9 +1,10 @@
 """Machine code of kernels in the cache folder: compiled once a host, first quickly, then optimised in the background.
 
 A first answer waits for a quick compilation only (``nvrtc.QUICK``), of large texts in parts (``kernel_parts.py``) that
-compile side by side. The text stays beside the quick code until a process in the background (``optimiser.py``) has
-replaced that code by the optimised one, which later runs load. Both give the same bits. Entry: :class:`MachineCode`;
-files of a text are ``STEM.cubin``, ``STEM.parts`` and ``STEM.cu``.
+compile side by side, and that the ranks of a host share out: NVRTC parses one text of a process at a time. The text
+stays beside the quick code until a process in the background (``optimiser.py``) has replaced that code by the optimised
+one, which later runs load. Both give the same bits. Entry: :class:`MachineCode`; files of a text are ``STEM.cubin``,
+``STEM.1of3``, one for each part, and ``STEM.cu``.
 """
 
 from __future__ import annotations
@@ -11,24 +12,34 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
+from itertools import chain, zip_longest
 from pathlib import Path
-
-import numpy as np
+from typing import NamedTuple
 
 from dgraph._support.affinity import cores, unbound
 from dgraph._support.cache import folder, publish
 from dgraph._support.compile_clock import compiling
 from dgraph._support.host_lock import PATIENCE, locked
-from dgraph.backend.cuda.codegen.kernel_parts import parts
+from dgraph.backend.cuda.codegen import kernel_parts
 from dgraph.backend.cuda.device import nvrtc
 from dgraph.errors import OutputError
 
-OPTIMISED, QUICK, TEXT = ".cubin", ".parts", ".cu"
-"""Suffixes of the files of a text."""
+OPTIMISED, TEXT = ".cubin", ".cu"
+"""Suffixes of the files of a text, beside those of its quick code."""
+
+
+class Part(NamedTuple):
+    """Text of which a file is the machine code; ``whole``: path of the optimised code of all parts."""
+
+    file: Path
+    text: str
+    name: str
+    whole: Path
+
 
 AGAIN = 0.5
 """Seconds after which a repeated call looks again for optimised code: a look at each module takes it milliseconds."""
@@ -39,20 +50,22 @@ class MachineCode:
 
     Attributes:
         architecture: compilation target, such as ``sm_90``.
+        place: place of this rank among the ranks of its host, and their number.
         awaited: paths of optimised code that this process would load if it existed.
     """
 
     def __init__(self, architecture: str):
-        self.architecture = architecture
+        self.architecture, self.place = architecture, (0, 1)
         self.awaited: set[Path] = set()
         self._keys: dict[str, str] = {}
+        self._parts: dict[Path, list[Part]] = {}
         self._reported: set[Path] = set()
         self._missed: dict[tuple[str, str], float] = {}
         self._optimised: set[tuple[str, str]] = set()
 
     def exists(self, text: str, name: str) -> bool:
         """Return True if a text's machine code is in the cache folder, quick where that will do, or optimised."""
-        return _exists(self.path(text, name))
+        return self.path(text, name).exists() or all(part.file.exists() for part in self._parts_of(text, name))
 
     def optimised(self, text: str, name: str) -> bool:
         """Return True if a text's optimised machine code is in the cache folder; looked up every ``AGAIN`` seconds."""
@@ -71,13 +84,13 @@ class MachineCode:
     def load(self, text: str, name: str) -> tuple[list[bytes], bool]:
         """Return the machine code of a text's parts, compiled if it is missing, and True if it is optimised."""
         path = self.path(text, name)
-        self._compile(path, text, name)
+        self.prepare([(text, name)])
         with suppress(FileNotFoundError):
             code = path.read_bytes()
             self.awaited.discard(path)
             return [code], True
         with suppress(FileNotFoundError):
-            codes = _unpacked(path.with_suffix(QUICK).read_bytes())
+            codes = [part.file.read_bytes() for part in self._parts_of(text, name)]
             self.awaited.add(path)
             return codes, False
         return [path.read_bytes()], True  # the optimiser replaced the quick one in between
@@ -85,15 +98,25 @@ class MachineCode:
     def prepare(self, texts: Iterable[tuple[str, str]]) -> None:
         """Compile (text, name) pairs in parallel; NVRTC releases the interpreter lock.
 
-        Ranks of a host share the texts: first a rank compiles those that no other does, then it waits for the rest.
+        Ranks of a host share the parts: first a rank compiles its own ones, and those that no other does, then it waits
+        for the rest. The largest part of each text comes first.
         """
-        paths = {self.path(*wanted): wanted for wanted in texts}
-        missing = {path: wanted for path, wanted in paths.items() if not _exists(path)}
-        if missing:
-            names = ", ".join(name for _, name in missing.values())
-            with compiling(names), unbound(), ThreadPoolExecutor(cores()) as pool:
+        missing = {self.path(*wanted): wanted for wanted in texts if not self.exists(*wanted)}
+        if not missing:
+            return
+        with compiling(", ".join(name for _, name in missing.values())), unbound():
+            by_text = [self._parts_of(*wanted) for wanted in missing.values()]
+            parts = [part for level in zip_longest(*by_text) for part in level if part]
+            place, ranks = self.place
+            turns = [parts[i : i + ranks][:: -1 if i // ranks % 2 else 1] for i in range(0, len(parts), ranks)]
+            shares = [[turn[rank] for turn in turns if rank < len(turn)] for rank in range(ranks)]
+            shares = shares[place:] + shares[:place]
+            with ThreadPoolExecutor(min(cores(), max(len(shares[0]), 1))) as pool:
                 for patience in (0.0, PATIENCE):
-                    list(pool.map(lambda path, wait=patience: self._compile(path, *missing[path], wait), missing))
+                    list(pool.map(partial(self._compile, patience=patience), chain(*shares)))
+            for path, (text, _) in missing.items():
+                if not path.exists():
+                    publish(path.with_suffix(TEXT), text.encode())
 
     def postpone(self, texts: Iterable[tuple[str, str]]) -> None:
         """Leave (text, name) pairs to the optimiser; the caller does without them until they are :meth:`optimised`."""
@@ -119,37 +142,25 @@ class MachineCode:
             self._keys[text] = f"{name}_{self.architecture}_{key(text, self.architecture)}{OPTIMISED}"
         return folder() / self._keys[text]
 
-    def _compile(self, path: Path, text: str, name: str, patience: float = PATIENCE) -> None:
-        """Compile a text once a host; without patience, leave one that another process compiles."""
-        if _exists(path):
-            return
-        with compiling(name), locked(path.name, patience) as ours:
-            if (ours or patience) and not _exists(path):
-                if quick():
-                    codes = self._quickly_compiled(text, name)
-                    publish(path.with_suffix(TEXT), text.encode())
-                    publish(path.with_suffix(QUICK), _packed(codes))
-                else:
-                    publish(path, nvrtc.compiled(text, self.architecture, name))
+    def _compile(self, part: Part, patience: float) -> None:
+        """Compile a part once a host; without patience, leave one that another process compiles."""
+        if not (part.file.exists() or part.whole.exists()):
+            with locked(part.file.name, patience) as ours:
+                if (ours or patience) and not (part.file.exists() or part.whole.exists()):
+                    code = nvrtc.compiled(part.text, self.architecture, part.name, quick=part.file != part.whole)
+                    publish(part.file, code)
 
-    def _quickly_compiled(self, text: str, name: str) -> list[bytes]:
-        """Compile the parts of a text side by side."""
-        with unbound():
-            texts = parts(text, cores())
-            with ThreadPoolExecutor(len(texts)) as pool:
-                return list(pool.map(lambda part: nvrtc.compiled(part, self.architecture, name, quick=True), texts))
-
-
-def _packed(codes: Sequence[bytes]) -> bytes:
-    """Return the contents of a file of several codes: their number and sizes in bytes, int64, then the codes."""
-    return np.array([len(codes), *map(len, codes)], "<i8").tobytes() + b"".join(codes)
-
-
-def _unpacked(content: bytes) -> list[bytes]:
-    number = int(np.frombuffer(content, "<i8", 1)[0])
-    ends = np.cumsum(np.frombuffer(content, "<i8", number + 1)[1:]) + 8 * (number + 1)
-    starts = [8 * (number + 1), *ends[:-1]]
-    return [content[start:end] for start, end in zip(starts, ends, strict=True)]
+    def _parts_of(self, text: str, name: str) -> list[Part]:
+        """Return the parts of a text, the largest first: as many as cores at most, or one to be optimised at once."""
+        path = self.path(text, name)
+        if not quick():
+            return [Part(path, text, name, path)]
+        if path not in self._parts:
+            with unbound():
+                texts = kernel_parts.parts(text, cores())
+            files = [path.with_suffix(f".{i + 1}of{len(texts)}") for i in range(len(texts))]
+            self._parts[path] = [Part(file, part, name, path) for file, part in zip(files, texts, strict=True)]
+        return self._parts[path]
 
 
 def quick() -> bool:
@@ -160,10 +171,6 @@ def quick() -> bool:
 def key(text: str, architecture: str) -> str:
     """Return the part of file names that differs between texts, architectures and compilers."""
     return hashlib.sha256("\n".join([text, architecture, _compiler()]).encode()).hexdigest()[:24]
-
-
-def _exists(path: Path) -> bool:
-    return path.exists() or (quick() and path.with_suffix(QUICK).exists())
 
 
 @cache

@@ -16,7 +16,7 @@ from dgraph._support.affinity import cores, unbound
 from dgraph._support.cache import folder, publish
 from dgraph._support.host_lock import locked
 from dgraph.backend.cuda.device import nvrtc
-from dgraph.backend.cuda.device.machine_code import OPTIMISED, QUICK, TEXT, key
+from dgraph.backend.cuda.device.machine_code import OPTIMISED, TEXT, key
 from dgraph.errors import DgraphError
 
 LOCK = "optimiser"
@@ -76,7 +76,7 @@ def _optimise(source: Path) -> None:
             publish(path, nvrtc.compiled(text, architecture, name))
     except (OSError, DgraphError):
         return
-    for file in (source, source.with_suffix(QUICK)):
+    for file in (source, *source.parent.glob(f"{source.stem}.*of*")):
         file.unlink(missing_ok=True)
 
 

@@ -117,6 +117,12 @@ class SmallGraph(DeviceGraph):
         self.original, self.degree = self._put(host.original), self._put(host.degree)
         self.order, self.place = self._put(host.order), self._put(host.place)
 
+    def _turned(self, rows: DeviceCsr) -> DeviceCsr:
+        """Transpose the out-edges, with their weights if ``rows`` has them."""
+        by_source = self._host.out
+        weights = None if rows.weights is None else by_source.weights
+        return self._put(self._host._turned(DeviceCsr(by_source.offsets, by_source.neighbours, weights)))
+
     def split_degree(self, bins: int) -> int:
         """Return the most edges of a vertex for one thread."""
         return self._host.split_degree(bins)

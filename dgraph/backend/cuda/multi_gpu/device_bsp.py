@@ -130,7 +130,8 @@ class DeviceBsp:
             machine.launch(("round_kernels", "lowest_bucket"), lowest, ("round_kernels", "open_bucket"), opened)
             machine.read()
         if machine.words[control.RETURN_STATE] == control.NEEDS_LAUNCH:
-            machine.arrays.words[control.RETURN_STATE] = machine.words[control.RETURN_STATE] = 0
+            machine.device.clear(machine.arrays.words[control.RETURN_STATE :][:1])  # CuPy would compile an assignment
+            machine.words[control.RETURN_STATE] = 0
         returns = bool(machine.words[control.RETURN_STATE])
         machine.note(name, machine.round - before + returns)
         if not returns and not self.steady:

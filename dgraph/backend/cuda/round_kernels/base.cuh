@@ -20,8 +20,10 @@ typedef long long i64;
 #define APART DEVICE
 #endif
 #ifdef QUICK // code that a first answer waits for: copies of what several places do take the compiler long
-#define CALLED static __device__ __noinline__
+#define CALLED_MEMBER __device__ __noinline__
+#define CALLED static CALLED_MEMBER
 #else
+#define CALLED_MEMBER __device__
 #define CALLED DEVICE
 #endif
 #define KERNEL extern "C" __global__ void __launch_bounds__(BLOCK)

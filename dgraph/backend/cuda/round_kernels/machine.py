@@ -365,7 +365,7 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
 
     def open_bucket(self, bucket: int) -> None:
         """Move vertices of a bucket to the frontier."""
-        self.arrays.words[control.LOWEST_BUCKET] = bucket
+        self.device.write(self.arrays.words[control.LOWEST_BUCKET :][:1], np.array([bucket]))
         self._phase(control.OPENED, ("round_kernels", "open_bucket"))
 
     # interface of the synchronisation

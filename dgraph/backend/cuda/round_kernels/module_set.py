@@ -30,6 +30,7 @@ class ModuleSet:
 
     Attributes:
         postponed: True while the run does without :data:`LARGE` modules, which are not compiled on every host yet.
+        further: (text, name) of kernels of the machine that belong to no program, which are compiled beside.
 
     Args:
         traced: the program.
@@ -49,6 +50,7 @@ class ModuleSet:
         self.traced, self.graph, self.device, self.options = traced, graph, device, options
         self.pulls, self.walks, self.union_find, self.filters_edges = pulls, walks, union_find, filters_edges
         self.postponed = device.postpones and options.schedule == "auto"
+        self.further: list[tuple[str, str]] = []
         self._program = type(traced.program).__name__.lower()
         self._known = device.texts.setdefault(traced.signature, {})
         self._texts: dict[Name, tuple[str, str]] = {}
@@ -112,11 +114,14 @@ class ModuleSet:
 
     def compiled(self, names: Sequence[Name]) -> bool:
         """Return True if the modules' machine code is loaded or in the cache folder."""
-        return all(self.device.compiled(*self.text(*name)) for name in names)
+        return all(self.device.compiled(*text) for text in self._with_further(names))
 
     def compile(self, names: Sequence[Name]) -> None:
         """Compile modules that are not in the cache folder, in parallel."""
-        self.device.prepare(self.text(*name) for name in names)
+        self.device.prepare(self._with_further(names))
+
+    def _with_further(self, names: Sequence[Name]) -> list[tuple[str, str]]:
+        return [*(self.text(*name) for name in names), *self.further]
 
     def text(self, name: str, fused: bool) -> tuple[str, str]:
         """Return a module's text and its name."""
@@ -127,6 +132,8 @@ class ModuleSet:
     def _schedule_modules(self, fused: bool) -> list[str]:
         """Return the modules of schedules that a run is likely to use."""
         chosen, graph = self.options.schedule, self.graph
+        if not self.walks:
+            return []
         if chosen not in SCHEDULES:
             small = max(graph.edges, graph.local.masters) <= self.options.alone
             if self.traced.all or (small and fused and graph.links is None):  # the persistent kernel takes every push
