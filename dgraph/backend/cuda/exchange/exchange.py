@@ -276,6 +276,11 @@ class Exchange:
     def _words(self) -> np.ndarray:
         return self.machine.all_words[self.machine.arrays.post_at : self.machine.arrays.ring_at]
 
+    @property
+    def summary(self) -> np.ndarray:
+        """Words of the program's summary, as kernels of ``field_stats.cuh`` return them."""
+        return self._words()[state.POST_SUMMARY : state.POST_PEERS]
+
     def account(self) -> None:
         """Add the seconds and bytes that kernels noted since the last call to the record."""
         words = self._words()

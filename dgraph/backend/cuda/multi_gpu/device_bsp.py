@@ -12,6 +12,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+import numpy as np
+
 from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.codegen import exchange_state
 from dgraph.backend.cuda.exchange.exchange import Exchange
@@ -55,6 +57,7 @@ class Launched:
 
     def __init__(self, exchange: Exchange, machine: GpuMachine, able: Callable[[], bool]):
         self.exchange, self.machine, self.able = exchange, machine, able
+        self.summary = np.zeros(0, np.int64)
 
     def run(self, limit: int) -> bool:
         """Run rounds up to the hosts' agreement, if the next one can run here."""
@@ -85,6 +88,7 @@ class DeviceBsp:
         one = machine.walks_by_schedule and machine.options.schedule == "auto" and not machine.graph.wide
         passes = machine.traced.all or "whole" in (machine.traced.step or {})
         self.follows = one and not (passes or exchange.broadcasts) and exchange.runs_multi_gpu
+        self.summary = np.zeros(4 if machine.traced.program.summary else 0, np.int64)
 
     def run(self, limit: int) -> bool:
         """Run rounds until the program ends, a rank needs its host, or round ``limit`` is next; collective.
@@ -124,6 +128,8 @@ class DeviceBsp:
                 self._large_round(end, stops)
             elif ahead == control.NEXT_SMALL:
                 self._small_rounds(end, stops)
+        if self.summary.size:
+            machine.launch_summary()
         machine.read()
         if machine.words[control.RETURN_STATE] == control.NEEDS_BUCKET:
             lowest, opened = (self._conclude(phase, end, stops) for phase in (control.LOWEST_FOUND, control.OPENED))
@@ -131,6 +137,8 @@ class DeviceBsp:
             machine.read()
         if machine.words[control.RETURN_STATE] == control.NEEDS_LAUNCH:
             machine.arrays.words[control.RETURN_STATE] = machine.words[control.RETURN_STATE] = 0
+        if self.summary.size and machine.words[control.PROGRAM_ENDS]:
+            self.summary[0], self.summary[1:] = 1, self.exchange.summary
         returns = bool(machine.words[control.RETURN_STATE])
         machine.note(name, machine.round - before + returns)
         if not returns and not self.steady:
