@@ -135,7 +135,8 @@ def run(
                 manager.end()
         if uncompiled is not None and ALGORITHMS.get(work.name) is type(work):
             LATER.begin(uncompiled, work, run_options.direction)
-        outcome = Outcome.of(named, work, answer, ctx, start)
+        ends = lazily and certified is None and names is None
+        outcome = Outcome.of(named, work, answer, ctx, start, ends)
         if certified is not None:
             with comm.watchdog.watching(run_options.watchdog):
                 _validate(work, certified, outcome, ctx)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,7 @@ class Outcome:
         ctx: the context that it ran in.
         columns: ``vertex`` and the answer's columns, by ascending original id.
         summary: the answer's, with names of vertices and how the run started.
+        ended: what :meth:`Record.ended` returned, if the run has ended.
     """
 
     work: Algorithm
@@ -33,9 +34,12 @@ class Outcome:
     ctx: Context
     columns: Mapping[str, np.ndarray]
     summary: dict[str, Any]
+    ended: Callable[[], Any] | None = None
 
     @classmethod
-    def of(cls, requested: Algorithm, work: Algorithm, answer: Answer, ctx: Context, start: Start) -> Outcome:
+    def of(
+        cls, requested: Algorithm, work: Algorithm, answer: Answer, ctx: Context, start: Start, ends: bool = False
+    ) -> Outcome:
         """Put an answer in order, and describe it in the report; collective if vertices have names.
 
         Args:
@@ -44,9 +48,11 @@ class Outcome:
             answer: what it returned.
             ctx: the context that it ran in.
             start: the previous answer that the call gave.
+            ends: True if no timed or collective work follows but the report: ranks gather their records meanwhile.
         """
         local, record, names = ctx.local, ctx.record, ctx.names
         record.gpu_memory = ctx.backend.memory()
+        ended = record.ended() if ends else None
         vertex, settings, summary = local.original[: local.masters], requested.settings(), answer.summary
         vertex.flags.writeable = False  # the graph's own
         columns = Columns({"vertex": vertex, **answer.columns}, local.ascending_order, ctx.backend.put)
@@ -64,7 +70,7 @@ class Outcome:
         record.describe(
             "outcome", converged=answer.finished, limit=answer.limit, rounds=ctx.rounds, summary=dict(summary)
         )
-        return cls(work, answer, ctx, columns, summary)
+        return cls(work, answer, ctx, columns, summary, ended)
 
     def result(self, version: Any, lazily: bool, attributes: Any = None) -> Result:
         """Return the result; collective.
@@ -93,5 +99,6 @@ class Outcome:
             nullable=nullable, converged=answer.finished, limit=answer.limit, rounds=ctx.rounds,
             version=version, attributes=attributes, matrix=answer.matrix, edges=answer.edges,
             walks=answer.walks,
-            threads=ctx.backend.host_threads, report=ctx.record.later() if lazily else ctx.record.collect(),
+            threads=ctx.backend.host_threads,
+            report=(self.ended or ctx.record.ended())() if lazily else ctx.record.collect(),
         )  # fmt: skip

@@ -100,6 +100,11 @@ class Comm(ABC):
     def allgatherv(self, values: np.ndarray) -> list[np.ndarray]:
         """Gather 1-D arrays of one dtype and any length, as a list by rank."""
 
+    def begin_allgatherv(self, values: np.ndarray) -> Callable[[], list[np.ndarray]]:
+        """Start an :meth:`allgatherv`; the rest is as of :meth:`begin_allreduce`."""
+        gathered = self.allgatherv(values)
+        return lambda: gathered
+
     @abstractmethod
     def alltoallv(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Send ``parts[r]`` (1-D, one dtype everywhere) to rank r; return the arrays received, by sender."""

@@ -163,18 +163,27 @@ class MpiComm(Comm):
         return finish
 
     def allgatherv(self, values):
+        """Run :meth:`begin_allgatherv` and wait for its result."""
+        return self.begin_allgatherv(values)()
+
+    def begin_allgatherv(self, values):
         """Gather counts and first bytes in one step; long arrays then follow as in :meth:`alltoallv`."""
         values = np.ascontiguousarray(values)
         first = np.zeros(FIRST if self.size <= FEW else 8, np.uint8)
         first[:8].view(np.int64)[0] = values.size
         head = values.view(np.uint8)[: first.size - 8] if values.nbytes else first[:0]
         first[8 : 8 + head.size] = head
-        gathered = self.allgather(first)
-        counts = gathered[:, :8].copy().view(np.int64).ravel()
-        ends = (8 + values.itemsize * counts).tolist()
-        if max(ends) > first.size:
-            return self._delivered([values] * self.size, counts)
-        return [part[8:end].copy().view(values.dtype) for part, end in zip(gathered, ends, strict=True)]
+        begun = self.begin_allgather(first)
+
+        def finish() -> list[np.ndarray]:
+            gathered = begun()
+            counts = gathered[:, :8].copy().view(np.int64).ravel()
+            ends = (8 + values.itemsize * counts).tolist()
+            if max(ends) > first.size:
+                return self._delivered([values] * self.size, counts)
+            return [part[8:end].copy().view(values.dtype) for part, end in zip(gathered, ends, strict=True)]
+
+        return finish
 
     def alltoallv(self, parts):
         """Exchange counts, then point-to-point messages of at most ``CHUNK`` bytes."""
