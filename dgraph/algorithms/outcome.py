@@ -26,7 +26,6 @@ class Outcome:
         ctx: the context that it ran in.
         columns: ``vertex`` and the answer's columns, by ascending original id.
         summary: the answer's, with names of vertices and how the run started.
-        ended: what :meth:`Record.ended` returned, if the run has ended.
     """
 
     work: Algorithm
@@ -34,12 +33,9 @@ class Outcome:
     ctx: Context
     columns: Mapping[str, np.ndarray]
     summary: dict[str, Any]
-    ended: Callable[[], Any] | None = None
 
     @classmethod
-    def of(
-        cls, requested: Algorithm, work: Algorithm, answer: Answer, ctx: Context, start: Start, ends: bool = False
-    ) -> Outcome:
+    def of(cls, requested: Algorithm, work: Algorithm, answer: Answer, ctx: Context, start: Start) -> Outcome:
         """Put an answer in order, and describe it in the report; collective if vertices have names.
 
         Args:
@@ -48,11 +44,8 @@ class Outcome:
             answer: what it returned.
             ctx: the context that it ran in.
             start: the previous answer that the call gave.
-            ends: True if no timed or collective work follows but the report: ranks gather their records meanwhile.
         """
         local, record, names = ctx.local, ctx.record, ctx.names
-        record.gpu_memory = ctx.backend.memory()
-        ended = record.ended() if ends else None
         vertex, settings, summary = local.original[: local.masters], requested.settings(), answer.summary
         vertex.flags.writeable = False  # the graph's own
         columns = Columns({"vertex": vertex, **answer.columns}, local.ascending_order, ctx.backend.put)
@@ -70,14 +63,14 @@ class Outcome:
         record.describe(
             "outcome", converged=answer.finished, limit=answer.limit, rounds=ctx.rounds, summary=dict(summary)
         )
-        return cls(work, answer, ctx, columns, summary, ended)
+        return cls(work, answer, ctx, columns, summary)
 
-    def result(self, version: Any, lazily: bool, attributes: Any = None) -> Result:
+    def result(self, version: Any, report: Callable[[], Any], attributes: Any = None) -> Result:
         """Return the result; collective.
 
         Args:
             version: version of the graph.
-            lazily: the report is made when it is first read.
+            report: returns the report, or a function that makes it when it is first read.
             attributes: as of :class:`Result`.
         """
         answer, ctx, columns, named = self.answer, self.ctx, self.columns, None
@@ -98,7 +91,5 @@ class Outcome:
             algorithm=self.work.name, columns=columns, comm=ctx.comm, named=named, summary=self.summary,
             nullable=nullable, converged=answer.finished, limit=answer.limit, rounds=ctx.rounds,
             version=version, attributes=attributes, matrix=answer.matrix, edges=answer.edges,
-            walks=answer.walks,
-            threads=ctx.backend.host_threads,
-            report=(self.ended or ctx.record.ended())() if lazily else ctx.record.collect(),
+            walks=answer.walks, threads=ctx.backend.host_threads, report=report(),
         )  # fmt: skip

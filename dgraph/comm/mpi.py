@@ -173,10 +173,10 @@ class MpiComm(Comm):
         first[:8].view(np.int64)[0] = values.size
         head = values.view(np.uint8)[: first.size - 8] if values.nbytes else first[:0]
         first[8 : 8 + head.size] = head
-        begun = self.begin_allgather(first)
+        gathering = self.begin_allgather(first)
 
         def finish() -> list[np.ndarray]:
-            gathered = begun()
+            gathered = gathering()
             counts = gathered[:, :8].copy().view(np.int64).ravel()
             ends = (8 + values.itemsize * counts).tolist()
             if max(ends) > first.size:

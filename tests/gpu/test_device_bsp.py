@@ -112,19 +112,19 @@ def summaries(name, **choices):
 
 @pytest.mark.parametrize(("name", "small"), [("level", -1), ("dist", 200), ("label", -1)])
 def test_the_summary_is_that_of_the_fields(name, small):
-    found, shown = summaries(name, options=GpuPlan(small=small))
-    assert found == shown
+    summary, shown = summaries(name, options=GpuPlan(small=small))
+    assert summary == shown
 
 
 def test_no_summary_is_counted_before_the_program_ends():
     shut = "if (is_shut(gate)) return;", ""
-    found, shown = summaries("level", options=GpuPlan(small=-1), direction="push", mutant=shut)
-    assert found != shown
+    summary, shown = summaries("level", options=GpuPlan(small=-1), direction="push", mutant=shut)
+    assert summary != shown
 
 
 def test_a_program_that_the_host_ends_has_no_summary():
-    found, _ = summaries("level", options=GpuPlan(host_rounds=True))
-    assert found == [None] * 3
+    summary, _ = summaries("level", options=GpuPlan(host_rounds=True))
+    assert summary == [None] * 3
 
 
 @pytest.mark.parametrize("limit", [1, 7, 9])

@@ -207,8 +207,8 @@ class RoundDriver(ABC):
         mine = np.empty(HEAD + integers.size, np.int64)
         mine[:HEAD], mine[HEAD:] = (failed, machine.waiting, self._request(), self.beside), integers
         if self.comm.size > 1 and (floats.size or machine.minima or summary.size):
-            begun = self.comm.begin_allgather(np.concatenate([mine, floats.view(np.int64), summary]))
-            return lambda: self._end_agreement(*self._reduced(begun(), mine.size, floats.size))
+            gathering = self.comm.begin_allgather(np.concatenate([mine, floats.view(np.int64), summary]))
+            return lambda: self._end_agreement(*self._reduced(gathering(), mine.size, floats.size))
         started = self.comm.begin_allreduce(mine)
         return lambda: self._end_agreement(started(), floats)
 

@@ -27,7 +27,7 @@ def over_ranks(words: np.ndarray, kind: Any) -> tuple[list[Reached], Reached]:
     counts, arcs, bits = words.T
     farthest = bits.copy().view(kind)
     parts = list(zip(counts.tolist(), farthest.tolist(), arcs.tolist(), strict=True))
-    return parts, (int(counts.sum()), farthest.max().item(), int(arcs.sum()))
+    return parts, (int(counts.sum()), max(farthest.tolist()), int(arcs.sum()))
 
 
 def as_int64(values: Any) -> Any:

@@ -39,12 +39,11 @@ class SharedPartition:
 
     def degree_of(self, vertex: int) -> int:
         """Return the out-degree of a vertex, by original id; collective, unless the last call named the same."""
-        agreed, lid = self.local.out.agreed, self.local.lid(vertex)
-        known, degree = agreed.get("degree of", (None, 0))
-        if known != vertex:
-            degree = self.total(0 if lid is None else self.local.degree_of(lid))
-            agreed["degree of"] = vertex, degree
-        return degree
+        degrees, lid = self.once("degrees", dict[int, int]), self.local.lid(vertex)
+        if vertex not in degrees:
+            degrees.clear()
+            degrees[vertex] = self.total(0 if lid is None else self.local.degree_of(lid))
+        return degrees[vertex]
 
     def mirrors_pull(self, local: LocalGraph) -> bool:
         """Return True if pulls on a partition read rows of mirrors on some rank; collective."""

@@ -56,10 +56,8 @@ class ComponentsMulti(GpuMachine):
         """Start as every machine, and pass the forest's arrays to its kernels."""
         arrays, ends_only = self.arrays, self._exchanges_members
         if ends_only not in self._words:
-            marks = (*arrays.bits, arrays.dirty)
-            self._words[ends_only] = components_cuda.environment(
-                self.graph, arrays.parent, arrays.lowest, arrays.forest, marks, lists=True, ends_only=ends_only
-            )
+            marks, forest = (*arrays.bits, arrays.dirty), (arrays.parent, arrays.lowest, arrays.forest)
+            self._words[ends_only] = components_cuda.environment(self.graph, *forest, marks, True, ends_only)
         self._forest.set_environment(self._words[ends_only])
         super().start(fields)
         self.mirrors_current = True
