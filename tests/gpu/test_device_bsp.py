@@ -76,7 +76,7 @@ def host_work(program, **options):
 
 @pytest.mark.parametrize(("program", "longer", "host", "device"), [
     (PageRank(tol=0.0, max_iter=8), PageRank(tol=0.0, max_iter=16), (6, 2, 1), (5, 1 / 8, 0)),
-    (Levels(source=6, limit=8), Levels(source=6, limit=16), (5, 2, 1), (4, 1 / 2, 0)),
+    (Levels(source=6, limit=8), Levels(source=6, limit=16), (5, 2, 1), (5, 1 / 2, 0)),
 ])  # fmt: skip
 def test_a_round_asks_less_of_the_host(program, longer, host, device, no_host_checks):
     """Check the launches, reads and allreduces per large round."""
