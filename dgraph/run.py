@@ -135,11 +135,14 @@ def run(
                 manager.end()
         if uncompiled is not None and ALGORITHMS.get(work.name) is type(work):
             LATER.begin(uncompiled, work, run_options.direction)
+        run_record.gpu_memory = backend.memory()
+        ended = run_record.ended if lazily else lambda: run_record.collect
+        gathering = ended() if certified is None and names is None else None  # no timed or collective work follows
         outcome = Outcome.of(named, work, answer, ctx, start)
         if certified is not None:
             with comm.watchdog.watching(run_options.watchdog):
                 _validate(work, certified, outcome, ctx)
-        result = outcome.result(version, lazily, attributes)
+        result = outcome.result(version, gathering or ended(), attributes)
     if not result.converged and comm.rank == 0:
         advice = "allow more rounds, or a larger tolerance" if "tol" in work.parameters else "allow more rounds"
         warning = f"{work.name} did not converge: it was stopped after {answer.limit}; {advice}"

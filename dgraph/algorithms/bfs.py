@@ -137,7 +137,7 @@ class Bfs(Algorithm):
             state, length = up_to_target(ctx, state, "level", target)
         elif not state.finished:
             length = None
-        summarized = begin_summary(state, ctx.local, counted=not stops and previous is None)
+        summarized = begin_summary(state, "level", ctx.local, counted=not stops and previous is None)
         columns = {"distance": state.column("level", widened)}
         if self.return_predecessors and previous is not None and previous.has("predecessor") and target is None:
             fields = {"level": state.raw("level"), "moved": previous.sources | fell, "parent": previous.parents(fell)}
@@ -185,7 +185,7 @@ def _first(ctx: Context, source: int, limit: int) -> Answer:
 def _tree(ctx: Context, search: Tree, source: int, target: int | None, length: float | None) -> Answer:
     """Find levels and predecessors in one program on the threads of one rank."""
     state = ctx.run(search)
-    reached, depth, arcs = begin_summary(state, ctx.local, counted=True)().over_ranks(ctx.comm)
+    reached, depth, arcs = begin_summary(state, "level", ctx.local, counted=True)().over_ranks(ctx.comm)
     columns = {"distance": state.column("level", widened), "predecessor": state.column("parent", signed)}
     figures = target_summary(target, length if state.finished else None)
     summary = {"source": source, "reached": reached, "depth": depth, **figures}

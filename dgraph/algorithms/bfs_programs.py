@@ -26,6 +26,8 @@ class Levels(Program):
     source: int = 0
     limit: int = UNREACHED
 
+    summary = "reached", "level"
+
     level = Field("int32", reduce=MIN)
 
     def init(self, v, g):
@@ -119,6 +121,7 @@ class Hops(Program):
     limit: int = UNREACHED
     directions = ("push",)
     local_rounds = True
+    summary = "reached", "level"
 
     level = Field("int32", reduce=MIN)
 

@@ -14,6 +14,8 @@ from dgraph.program import MIN, Field, Program
 class Labels(Program):
     """Label propagation: every vertex takes the smallest label of its neighbours until no label falls."""
 
+    summary = "own", "label"
+
     label = Field("int64", reduce=MIN)
 
     def init(self, v, g):
@@ -59,9 +61,9 @@ class Cc(Algorithm):
             labels, original = _joined(ctx), ctx.local.original[: ctx.local.masters]
             return Answer({"labels": labels}, {"components": ctx.total(int(np.count_nonzero(labels == original)))})
         state = ctx.run(VARIANTS[self.variant]())
-        roots = state.own("label", ctx.local)
+        components = state.summary[1][0] if state.summary else ctx.total(state.own("label", ctx.local))
         return Answer(
-            {"labels": state.column("label")}, {"components": ctx.total(roots)}, state.finished,
+            {"labels": state.column("label")}, {"components": components}, state.finished,
             limited(state.finished, state.rounds),
         )  # fmt: skip
 

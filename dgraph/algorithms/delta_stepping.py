@@ -24,6 +24,8 @@ class Distances(Program):
     source: int = 0
     delta: float = 1.0
 
+    summary = "reached", "dist"
+
     dist = Field("int64", reduce=MIN)
 
     def init(self, v, g):

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dgraph.engine.rounds.return_state import Reached, State, over_ranks
 from dgraph.result.columns import UNREACHED, Column
 
 if TYPE_CHECKING:
     from dgraph.comm import Comm
-    from dgraph.engine.rounds.return_state import State
     from dgraph.graph.local import LocalGraph
 
 
@@ -26,40 +26,45 @@ class DistanceColumn:
         reached: vertices with a path.
         farthest: their largest distance; 0 if there are none.
         arcs: sum of their out-degrees in the whole graph.
+        whole: these three over all ranks, where they are known.
     """
 
     column: Column
     reached: int
     farthest: float
     arcs: int
+    whole: Reached | None = None
 
-    def over_ranks(self, comm: Comm) -> tuple[int, float, int]:
+    def over_ranks(self, comm: Comm) -> Reached:
         """Reduce ``reached``, ``farthest`` and ``arcs`` over all ranks; collective."""
         if comm.size == 1:
             return int(self.reached), self.farthest, int(self.arcs)
-        kind = type(self.farthest)
-        farthest = np.array([self.farthest], np.float64 if kind is float else np.int64)
-        parts = comm.allgather(np.array([self.reached, farthest.view(np.int64)[0], self.arcs]))
-        reached, _, arcs = zip(*parts.tolist(), strict=True)
-        return sum(reached), max(parts[:, 1].copy().view(farthest.dtype).tolist()), sum(arcs)
+        if self.whole is not None:
+            return self.whole
+        kind = np.float64 if type(self.farthest) is float else np.int64
+        farthest = np.array([self.farthest], kind).view(np.int64)[0]
+        return over_ranks(comm.allgather(np.array([self.reached, self.arcs, farthest])), kind)[1]
 
 
 def summarize(state: State, name: str, local: LocalGraph) -> DistanceColumn:
     """Return the distances in field ``name`` of a program's final state."""
-    return DistanceColumn(state.column(name, widened), *state.reached(name, local))
+    return begin_summary(state, name, local)()
 
 
-def begin_summary(state: State, local: LocalGraph, counted: bool) -> Callable[[], DistanceColumn]:
-    """Begin to :func:`summarize` levels; return the function that waits, which may be called again.
+def begin_summary(state: State, name: str, local: LocalGraph, counted: bool = False) -> Callable[[], DistanceColumn]:
+    """Begin to :func:`summarize`; return the function that waits, which may be called again.
 
-    ``counted``: the rounds may have counted them.
+    ``counted``: the field holds levels, which the rounds may have counted.
 
     Until the last call the field must not change, nor may other figures of a GPU's field be asked for.
     """
     if counted and (levels := state.levels):
-        return lambda: DistanceColumn(state.column("level", widened), *levels)
-    figures = state.begin_reached("level", local)
-    return lambda: DistanceColumn(state.column("level", widened), *figures())
+        return lambda: DistanceColumn(state.column(name, widened), *levels)
+    if state.summary:
+        mine, whole = state.summary
+        return lambda: DistanceColumn(state.column(name, widened), *mine, whole)
+    figures = state.begin_reached(name, local)
+    return lambda: DistanceColumn(state.column(name, widened), *figures())
 
 
 def widened(values: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,7 +46,6 @@ class Outcome:
             start: the previous answer that the call gave.
         """
         local, record, names = ctx.local, ctx.record, ctx.names
-        record.gpu_memory = ctx.backend.memory()
         vertex, settings, summary = local.original[: local.masters], requested.settings(), answer.summary
         vertex.flags.writeable = False  # the graph's own
         columns = Columns({"vertex": vertex, **answer.columns}, local.ascending_order, ctx.backend.put)
@@ -66,12 +65,12 @@ class Outcome:
         )
         return cls(work, answer, ctx, columns, summary)
 
-    def result(self, version: Any, lazily: bool, attributes: Any = None) -> Result:
+    def result(self, version: Any, report: Callable[[], Any], attributes: Any = None) -> Result:
         """Return the result; collective.
 
         Args:
             version: version of the graph.
-            lazily: the report is made when it is first read.
+            report: returns the report, or a function that makes it when it is first read.
             attributes: as of :class:`Result`.
         """
         answer, ctx, columns, named = self.answer, self.ctx, self.columns, None
@@ -92,6 +91,5 @@ class Outcome:
             algorithm=self.work.name, columns=columns, comm=ctx.comm, named=named, summary=self.summary,
             nullable=nullable, converged=answer.finished, limit=answer.limit, rounds=ctx.rounds,
             version=version, attributes=attributes, matrix=answer.matrix, edges=answer.edges,
-            walks=answer.walks,
-            threads=ctx.backend.host_threads, report=ctx.record.later() if lazily else ctx.record.collect(),
+            walks=answer.walks, threads=ctx.backend.host_threads, report=report(),
         )  # fmt: skip

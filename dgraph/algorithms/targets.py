@@ -78,7 +78,7 @@ def up_to_target(ctx: Context, state: State, name: str, target: int | None) -> t
     distance = ctx.comm.allgather(mine).min().tolist()
     if distance == far:
         return state, None
-    return replace(state, fields={name: np.where(values <= distance, values, far)}), distance
+    return replace(state, fields={name: np.where(values <= distance, values, far)}, summary=None), distance
 
 
 def target_summary(target: int | None, distance: float | None) -> dict[str, float | None]:

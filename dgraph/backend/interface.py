@@ -238,6 +238,14 @@ class DeviceRounds(Protocol):
             False where the host has to drive the next round; the same on every rank.
         """
 
+    @property
+    def summary(self) -> np.ndarray:
+        """This rank's part of the program's summary, int64 (4,); empty if the program has none.
+
+        1 if GPUs ended the program, else 0; then vertices, the sum of their out-degrees, and the largest distance, of
+        floats its bits.
+        """
+
 
 class SharedMachine(Machine):
     """Machine that also runs single phases, between which ranks exchange the values of shared vertices.

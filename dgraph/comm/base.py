@@ -91,9 +91,19 @@ class Comm(ABC):
     def allgather(self, values: np.ndarray) -> np.ndarray:
         """Stack small arrays of one shape and dtype by rank: shape ``(size, *values.shape)``."""
 
+    def begin_allgather(self, values: np.ndarray) -> Callable[[], np.ndarray]:
+        """Start an :meth:`allgather`; the rest is as of :meth:`begin_allreduce`."""
+        gathered = self.allgather(values)
+        return lambda: gathered
+
     @abstractmethod
     def allgatherv(self, values: np.ndarray) -> list[np.ndarray]:
         """Gather 1-D arrays of one dtype and any length, as a list by rank."""
+
+    def begin_allgatherv(self, values: np.ndarray) -> Callable[[], list[np.ndarray]]:
+        """Start an :meth:`allgatherv`; the rest is as of :meth:`begin_allreduce`."""
+        gathered = self.allgatherv(values)
+        return lambda: gathered
 
     @abstractmethod
     def alltoallv(self, parts: Sequence[np.ndarray]) -> list[np.ndarray]:

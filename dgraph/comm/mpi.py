@@ -134,40 +134,56 @@ class MpiComm(Comm):
     def begin_allreduce(self, values, op="sum"):
         """Start MPI_Iallreduce, or MPI_Iallgather and a local reduction if ranks and bytes are few."""
         values = np.ascontiguousarray(values)
-        gathers = self.size <= FEW and values.nbytes <= SHORT
-        if not gathers:
-            combined = np.empty_like(values)
-            request = self.comm.Iallreduce(values, combined, OPS[op])
-        else:  # one step: no rank waits for an intermediate rank that is busy
-            combined = np.empty((self.size, *values.shape), values.dtype)
-            request = self.comm.Iallgather(values, combined)
+        if self.size <= FEW and values.nbytes <= SHORT:  # one step: no rank waits for an intermediate rank that is busy
+            gathered = self.begin_allgather(values)
+            return lambda: FOLDS[op].reduce(gathered())
+        combined = np.empty_like(values)
+        request = self.comm.Iallreduce(values, combined, OPS[op])
 
         def finish() -> np.ndarray:
             self._wait(request.Test, values, combined)
-            return FOLDS[op].reduce(combined) if gathers else combined
+            return combined
 
         return finish
 
     def allgather(self, values):
-        """Stack arrays by rank, with MPI_Iallgather."""
+        """Run :meth:`begin_allgather` and wait for its result."""
+        return self.begin_allgather(values)()
+
+    def begin_allgather(self, values):
+        """Start MPI_Iallgather."""
         values = np.ascontiguousarray(values)
         gathered = np.empty((self.size, *values.shape), values.dtype)
-        self._wait(self.comm.Iallgather(values, gathered).Test, values, gathered)
-        return gathered
+        request = self.comm.Iallgather(values, gathered)
+
+        def finish() -> np.ndarray:
+            self._wait(request.Test, values, gathered)
+            return gathered
+
+        return finish
 
     def allgatherv(self, values):
+        """Run :meth:`begin_allgatherv` and wait for its result."""
+        return self.begin_allgatherv(values)()
+
+    def begin_allgatherv(self, values):
         """Gather counts and first bytes in one step; long arrays then follow as in :meth:`alltoallv`."""
         values = np.ascontiguousarray(values)
         first = np.zeros(FIRST if self.size <= FEW else 8, np.uint8)
         first[:8].view(np.int64)[0] = values.size
         head = values.view(np.uint8)[: first.size - 8] if values.nbytes else first[:0]
         first[8 : 8 + head.size] = head
-        gathered = self.allgather(first)
-        counts = gathered[:, :8].copy().view(np.int64).ravel()
-        ends = (8 + values.itemsize * counts).tolist()
-        if max(ends) > first.size:
-            return self._delivered([values] * self.size, counts)
-        return [part[8:end].copy().view(values.dtype) for part, end in zip(gathered, ends, strict=True)]
+        gathering = self.begin_allgather(first)
+
+        def finish() -> list[np.ndarray]:
+            gathered = gathering()
+            counts = gathered[:, :8].copy().view(np.int64).ravel()
+            ends = (8 + values.itemsize * counts).tolist()
+            if max(ends) > first.size:
+                return self._delivered([values] * self.size, counts)
+            return [part[8:end].copy().view(values.dtype) for part, end in zip(gathered, ends, strict=True)]
+
+        return finish
 
     def alltoallv(self, parts):
         """Exchange counts, then point-to-point messages of at most ``CHUNK`` bytes."""

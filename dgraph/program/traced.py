@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
+import numpy as np
+
 from dgraph.program.expression_tree import Expr
 from dgraph.program.field_declarations import Field, Global
 from dgraph.program.monoids import MAX, MIN
@@ -95,6 +97,12 @@ class Traced:
     def all(self) -> bool:
         """Return True if every vertex and every edge takes part in every round."""
         return self.program.domain == ALL
+
+    @property
+    def summary_kind(self) -> type:
+        """NumPy's type of the largest value in the program's summary."""
+        _, name = self.program.summary or ("", "")
+        return np.float64 if self.fields[name].dtype[0] == "f" else np.int64
 
     @derived
     def sums(self) -> list[str]:

@@ -10,6 +10,7 @@ from test_cuda_exchange import PROGRAMS, check, mesh
 
 from dgraph.algorithms.bfs_programs import Levels
 from dgraph.algorithms.cc import UnionFindLabels
+from dgraph.algorithms.delta_stepping import Distances
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.backend.cuda.codegen import control_block
 from dgraph.backend.cuda.gpu_options import GpuPlan
@@ -75,7 +76,7 @@ def host_work(program, **options):
 
 @pytest.mark.parametrize(("program", "longer", "host", "device"), [
     (PageRank(tol=0.0, max_iter=8), PageRank(tol=0.0, max_iter=16), (6, 2, 1), (5, 1 / 8, 0)),
-    (Levels(source=6, limit=8), Levels(source=6, limit=16), (5, 2, 1), (4, 1 / 2, 0)),
+    (Levels(source=6, limit=8), Levels(source=6, limit=16), (5, 2, 1), (5, 1 / 2, 0)),
 ])  # fmt: skip
 def test_a_round_asks_less_of_the_host(program, longer, host, device, no_host_checks):
     """Check the launches, reads and allreduces per large round."""
@@ -91,6 +92,39 @@ def test_what_was_started_ahead_in_vain_does_nothing(likely, small, monkeypatch)
     monkeypatch.setattr(DeviceBsp, "_likely", lambda self: likely if self.follows else control_block.NEXT_ANY)
     names = ["dist", "label"]
     check(run(3, mesh(), [PROGRAMS[name] for name in names], direction="push", options=GpuPlan(small=small)), names)
+
+
+SUMMARIES = {"level": Levels(source=6), "dist": Distances(source=6, delta=2.0), "label": UnionFindLabels()}
+
+
+def summaries(name, **choices):
+    """Return by rank the summary of a program's answer, and the one that its fields show."""
+    (results,) = run(3, mesh(), [SUMMARIES[name]], **choices)
+    degree, shown = np.bincount(mesh().arcs()[0], minlength=mesh().n), []
+    for gids, state, _ in results:
+        there = state[name] == gids + 1 if name == "label" else state[name] != np.iinfo(state[name].dtype).max
+        last = state[name][there].max(initial=0), degree[gids[there]].sum()
+        shown.append((int(there.sum()), *((0, 0) if name == "label" else map(int, last))))
+    count, farthest, arcs = zip(*shown, strict=True)
+    whole = sum(count), max(farthest), sum(arcs)
+    return [state.summary for _, state, _ in results], [(mine, whole) for mine in shown]
+
+
+@pytest.mark.parametrize(("name", "small"), [("level", -1), ("dist", 200), ("label", -1)])
+def test_the_summary_is_that_of_the_fields(name, small):
+    summary, shown = summaries(name, options=GpuPlan(small=small))
+    assert summary == shown
+
+
+def test_no_summary_is_counted_before_the_program_ends():
+    shut = "if (is_shut(gate)) return;", ""
+    summary, shown = summaries("level", options=GpuPlan(small=-1), direction="push", mutant=shut)
+    assert summary != shown
+
+
+def test_a_program_that_the_host_ends_has_no_summary():
+    summary, _ = summaries("level", options=GpuPlan(host_rounds=True))
+    assert summary == [None] * 3
 
 
 @pytest.mark.parametrize("limit", [1, 7, 9])

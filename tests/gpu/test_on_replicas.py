@@ -1,5 +1,6 @@
 """Algorithms that each of several emulated GPUs runs: the whole graph, and answers against one rank's."""
 
+from collections import Counter
 from itertools import chain
 
 import numpy as np
@@ -11,7 +12,7 @@ from simulated import Graph, succeed
 import partitioning
 from dgraph._support.compile_clock import clock
 from dgraph.algorithms.base import ALGORITHMS
-from dgraph.algorithms.communities import gpu_contraction, gpu_shares, gpu_steps, search_steps
+from dgraph.algorithms.communities import gpu_contraction, gpu_engine, gpu_shares, gpu_steps, search_steps
 from dgraph.algorithms.kernels.independent import independent_cuda
 from dgraph.algorithms.kernels.strong import strong_cuda
 from dgraph.algorithms.on_replicas import solved
@@ -53,12 +54,12 @@ def contexts(size, graph, work, policy="oec", transport="p2p", memory=1 << 30):
     return succeed(size, on_rank)
 
 
-def answers(size, graph, name, changed=lambda _: None, **kwargs):
+def answers(size, graph, name, changed=lambda _: None, parameters=(), **kwargs):
     """Return the columns of the whole graph by gid, the summary, and the choices of rank 0."""
 
     def run(ctx):
         changed(ctx)
-        answer = solved(ALGORITHMS[name](), ctx)
+        answer = solved(ALGORITHMS[name](**dict(parameters)), ctx)
         columns = {key: np.array(column() if callable(column) else column) for key, column in answer.columns.items()}
         return ctx.local.gids[: ctx.local.masters], columns, answer.summary, ctx.record.choices, ctx.rounds
 
@@ -121,17 +122,43 @@ def shared_rows(monkeypatch):
     return ranks
 
 
-def check_communities(name, size, mutants=()):
-    """Compare the communities of several GPUs with those of one."""
+ONCE = {"louvain": {}, "leiden": {"n_iterations": 1}}
+"""Parameters of communities found in one iteration, of which moves differ if a GPU misses a mover."""
+
+
+@pytest.fixture
+def gains(monkeypatch):
+    """Return what moves gained, and how many vertices could gain by one, by launches of all ranks."""
+    logged, move, gaining = [], gpu_engine.GpuEngine.move, gpu_engine.GpuEngine.gaining
+
+    def logged_move(self, *arguments, **named):
+        logged.append(move(self, *arguments, **named))
+        return logged[-1]
+
+    def logged_gaining(self, partition):
+        flags, count = gaining(self, partition)
+        logged.append((count, int(flags.sum())))
+        return flags, count
+
+    monkeypatch.setattr(gpu_engine.GpuEngine, "move", logged_move)
+    monkeypatch.setattr(gpu_engine.GpuEngine, "gaining", logged_gaining)
+    return logged
+
+
+def check_communities(name, size, gains, mutants=(), **parameters):
+    """Compare the communities of several GPUs, and what moves gain on each, with those of one."""
 
     def changed(ctx):
         ctx.backend.device.mutants = mutants
 
     graph = graph_of(False)
-    alone, summary, _ = answers(1, graph, name)
-    columns, again, choices = answers(size, graph, name, changed, policy="cvc")
+    alone, summary, _ = answers(1, graph, name, parameters=parameters)
+    wanted = Counter(size * gains)
+    gains.clear()
+    columns, again, choices = answers(size, graph, name, changed, parameters, policy="cvc")
     assert (choices["placement"], again) == ("replicas", summary)
     np.testing.assert_array_equal(columns["community"], alone["community"])
+    assert Counter(gains) == wanted
 
 
 def test_compilation_on_a_replica_is_counted_once(monkeypatch):
@@ -154,20 +181,23 @@ def test_compilation_on_a_replica_is_counted_once(monkeypatch):
     ("name", "size"),
     [("leiden", 2), *(pytest.param(*case, marks=pytest.mark.exhaustive) for case in [("louvain", 2), ("leiden", 4)])],
 )
-def test_replicas_find_the_communities_of_one_gpu(name, size, shared_rows):
-    check_communities(name, size)
+def test_replicas_find_the_communities_of_one_gpu(name, size, shared_rows, gains):
+    check_communities(name, size, gains, **ONCE[name])
     assert set(shared_rows) == set(range(size))
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("mutant", [
-    ("env.active[v] = MOVING, env.crossed", "env.crossed"), (", own = group + (u32)env.first_group", ", own = group"),
-], ids=["moving", "group"])  # fmt: skip
-def test_mutants_of_shared_rows_give_other_communities(mutant, shared_rows, monkeypatch):
+@pytest.mark.parametrize(("name", "mutant"), [
+    ("louvain", ("env.active[v] = MOVING, env.crossed", "env.crossed")),
+    ("leiden", ("env.active[v] = MOVING, env.crossed", "env.crossed")),
+    ("louvain", (", own = group + (u32)env.first_group", ", own = group")),
+    ("leiden", ("if (!is_own(u)) return;", "")),
+], ids=["moving", "moving in leiden", "group", "owner"])  # fmt: skip
+def test_mutants_of_shared_rows_give_other_communities(name, mutant, shared_rows, gains, monkeypatch):
     """A GPU may also wait for another one, where these count different rows."""
     monkeypatch.setenv("DGRAPH_PEER_TIMEOUT", "0.5")
     with pytest.raises((AssertionError, InternalError)):
-        check_communities("louvain", 2, (mutant,))
+        check_communities(name, 2, gains, (mutant,), **ONCE[name])
 
 
 def test_small_levels_and_mailboxes_share_nothing_out(shared_rows, monkeypatch):

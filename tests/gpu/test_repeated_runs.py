@@ -92,6 +92,16 @@ def test_a_source_that_no_rank_owns_is_refused_by_all(repeats):
     assert len(set(succeed(RANKS, work))) == 1
 
 
+def test_the_degree_of_the_last_source_is_kept():
+    def work(comm):
+        local, backend = setting(comm)
+        ctx, agreements, total = context(comm, local, backend, repeats=True), [], comm.total
+        comm.total = lambda value: agreements.append(value) or total(value)
+        return [ctx.degree_of(vertex) for vertex in (1, 1, 3, 3, 1, 99)], len(agreements)
+
+    assert succeed(RANKS, work) == [([12, 12, 1, 1, 12, 0], 4)] * RANKS
+
+
 @pytest.mark.parametrize("loser", [0, 2])
 def test_an_error_of_one_rank_is_raised_by_all(loser, monkeypatch):
     renew, short = Renewal.renew, []

@@ -132,7 +132,7 @@ def gather(ctx: Context, source: int, delta: float, dtype: str, following: Seque
         following: programs that run afterwards, to be compiled ahead.
     """
     width = NEAR * delta if dtype[0] == "f" else max(np.floor(NEAR * delta), 1.0)
-    lid, plain = ctx.local.lid(source), ctx.checkpoints is not None or not ctx.few_rounds
+    plain = ctx.checkpoints is not None or not ctx.few_rounds
     light = width * (1 + MARGIN)
     kind = FarDistancesFlagged if ctx.mirrors_pull(ctx.local) else FarDistances
 
@@ -142,7 +142,7 @@ def gather(ctx: Context, source: int, delta: float, dtype: str, following: Seque
         return outer
 
     following = (far_program(0.0, delta, not ctx.local.directed), *following)
-    if plain or ctx.total(ctx.local.degree_of(lid) if lid is not None else 0) >= HUB:
+    if plain or ctx.degree_of(source) >= HUB:
         near, fields = width, {}
         inner: Program = LimitedDistances(source=source, cutoff=_limit(near, dtype), delta=2 * near)
         ctx.ahead(*following)

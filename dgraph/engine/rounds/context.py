@@ -115,6 +115,7 @@ class Context(SharedPartition):
             finished=machine.done,
             bucket=machine.bucket,
             declared=program.fields,
+            summary=driver.summary,
         )
         self.backend.keep(machine, local)
         if self.checkpoints:

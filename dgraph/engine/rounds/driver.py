@@ -19,7 +19,7 @@ import numpy as np
 from dgraph._support import compile_clock, interrupts
 from dgraph.backend.interface import DeviceRounds, Machine, SharedMachine
 from dgraph.comm import Comm
-from dgraph.engine.rounds.return_state import State
+from dgraph.engine.rounds.return_state import Reached, State, over_ranks
 from dgraph.errors import Cancelled, PeerLost
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Program, Traced
@@ -55,6 +55,9 @@ AHEAD = 1 << 14
 
 HEAD = 4
 """Words of an agreement before the machine's integers: failures, vertices that wait, requests, ``beside``."""
+
+NO_SUMMARY = np.zeros(0, np.int64)
+"""Summary of a program without one."""
 
 PendingTotals = Callable[[], tuple[np.ndarray, np.ndarray, int]]
 """Wait for a round's totals: integers, sums of floats, and the number of vertices that wait in buckets."""
@@ -97,7 +100,12 @@ class RoundDriver(ABC):
         arcs: of the whole graph.
         record, progress: receivers of timings and of progress.
         checkpoints: None where the run writes none.
+
+    Attributes:
+        summary: as of ``State``.
     """
+
+    summary: tuple[Reached, Reached] | None = None
 
     def __init__(
         self, machine: Machine, arcs: int, comm: Comm, record, progress, checkpoints: Checkpoints | None = None
@@ -189,26 +197,32 @@ class RoundDriver(ABC):
         """Take note that a bucket was opened."""
         return
 
-    def _begin_agreement(self) -> PendingTotals:
-        """Start the allreduce of the round's totals; the returned function waits for it."""
+    def _begin_agreement(self, summary: np.ndarray = NO_SUMMARY) -> PendingTotals:
+        """Start the allreduce of the round's totals; the returned function waits for it.
+
+        ``summary``: of this rank, from :attr:`DeviceRounds.summary`.
+        """
         machine, failed = self.machine, self.error is not None
         integers, floats = machine.totals()
         mine = np.empty(HEAD + integers.size, np.int64)
         mine[:HEAD], mine[HEAD:] = (failed, machine.waiting, self._request(), self.beside), integers
-        if self.comm.size > 1 and (floats.size or machine.minima):
-            return lambda: self._end_agreement(*self._gathered(mine, floats))
+        if self.comm.size > 1 and (floats.size or machine.minima or summary.size):
+            gathering = self.comm.begin_allgather(np.concatenate([mine, floats.view(np.int64), summary]))
+            return lambda: self._end_agreement(*self._reduced(gathering(), mine.size, floats.size))
         started = self.comm.begin_allreduce(mine)
         return lambda: self._end_agreement(started(), floats)
 
-    def _gathered(self, mine: np.ndarray, floats: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Reduce over ranks in one exchange; floats are added in rank order, so that every rank has the same bits."""
-        gathered = self.comm.allgather(np.concatenate([mine, floats.view(np.int64)]))
-        sums = np.zeros_like(floats)
-        for part in gathered[:, mine.size :]:
+    def _reduced(self, gathered: np.ndarray, size: int, floats: int) -> tuple[np.ndarray, np.ndarray]:
+        """Reduce ``size`` integers and ``floats`` floats, added in rank order, so that every rank has the same bits."""
+        sums = np.zeros(floats)
+        for part in gathered[:, size : size + floats]:
             sums += np.ascontiguousarray(part).view(np.float64)
-        integers, minima = gathered[:, : mine.size], self.machine.minima
-        whole = integers.sum(axis=0)
-        whole[mine.size - minima :] = integers[:, mine.size - minima :].min(axis=0)
+        minima, whole = self.machine.minima, gathered[:, :size].sum(axis=0)
+        whole[size - minima :] = gathered[:, size - minima : size].min(axis=0)
+        summaries = gathered[:, size + floats :]
+        if summaries.size and summaries[:, 0].all():
+            parts, over_all = over_ranks(summaries[:, 1:], self.machine.traced.summary_kind)
+            self.summary = parts[self.comm.rank], over_all
         return whole, sums
 
     def _end_agreement(self, whole: np.ndarray, floats: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
@@ -273,7 +287,7 @@ class HostDriven(RoundDriver):
             self.watchdog.at("agreement")
             direction, frontier, edges = machine.direction, machine.total_active, machine.total_edges
             with record("idle"):
-                pending = self._begin_agreement()
+                pending = self._begin_agreement(self._summary())
             figures = np.array([[frontier, edges, direction == "pull"]], np.int64)
             if self.error is None:
                 sync.account()
@@ -287,6 +301,10 @@ class HostDriven(RoundDriver):
             seconds = (_clock() - began) / len(figures)
             record.rounds.extend(self._visited(figures), seconds, machine.notes(), **self._fields(len(figures)))
             self.progress.round(machine.round, frontier, self.every_edge or edges, direction)
+
+    def _summary(self) -> np.ndarray:
+        """Return this rank's part of the program's summary, as :attr:`DeviceRounds.summary` does."""
+        return NO_SUMMARY
 
     def _opened(self) -> None:
         self.sync.opened = self.shared.dirties
@@ -316,6 +334,9 @@ class DeviceDriven(HostDriven):
             ran = self._attempt(lambda: self.device.run(end))
         if not ran and self.error is None:
             super()._advance(limit)
+
+    def _summary(self) -> np.ndarray:
+        return self.device.summary
 
 
 def _clock() -> float:

@@ -16,6 +16,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from time import perf_counter
 from typing import Protocol
 
@@ -170,25 +171,29 @@ class Record:
         Collective, and repeatable: a report covers everything since the start. ``ranks`` and ``warnings`` come from all
         ranks, everything else from this one.
         """
-        return self._report(self._gathered())
+        return self._report(self._begin_gathering()())
 
-    def later(self) -> Callable[[], dict]:
-        """Gather the records of a run that ends now; return a function that makes the report of them; collective."""
+    def ended(self) -> Callable[[], Callable[[], dict]]:
+        """Begin to gather the records of a run that ends now; collective.
+
+        Returns:
+            The function that waits, before any other communication; it returns one that makes the report.
+        """
         if self.comm.size > 1:
-            records = self._gathered()
-            return lambda: self._report(records)
+            wait = self._begin_gathering()
+            return lambda: partial(self._report, wait())
         self._ended = time.perf_counter() - self.began, peak_memory()
-        return self.collect
+        return lambda: self.collect
 
-    def _gathered(self) -> list[np.ndarray]:
-        """Return every rank's record as bytes: length of its JSON, JSON, its numbers, those of rounds; collective."""
+    def _begin_gathering(self) -> Callable[[], list[np.ndarray]]:
+        """Begin to gather every rank's record as bytes: length of its JSON, JSON, its numbers, those of rounds."""
         times = None if self.comm.size == 1 else self.rounds.times()
         mine, numbers = self._mine(times)
         if Record._last[0] != mine:
             Record._last = mine, json.dumps(mine).encode()
         text, tail = Record._last[1], np.array(numbers).tobytes() + (b"" if times is None else times[0].tobytes())
         record = np.frombuffer(len(text).to_bytes(8, "little") + text + tail, np.uint8)
-        return [record] if self.comm.size == 1 else self.comm.allgatherv(record)
+        return self.comm.begin_allgatherv(record)
 
     def _report(self, records: list[np.ndarray]) -> dict:
         """Return the report of every rank's record."""

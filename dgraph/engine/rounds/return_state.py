@@ -13,6 +13,22 @@ from dgraph.graph.local import LocalGraph
 from dgraph.program import Field
 from dgraph.result.columns import FieldColumn, same
 
+Reached = tuple[int, float, int]
+"""Figures of distances: vertices with a path, their largest distance, and the sum of their out-degrees."""
+
+
+def over_ranks(words: np.ndarray, kind: Any) -> tuple[list[Reached], Reached]:
+    """Return figures by rank, and over all ranks.
+
+    Args:
+        words: int64 (ranks, 3): vertices, sum of out-degrees, largest distance.
+        kind: dtype of that distance: int64, or float64 for its bits.
+    """
+    counts, arcs, bits = words.T
+    farthest = bits.copy().view(kind)
+    parts = list(zip(counts.tolist(), farthest.tolist(), arcs.tolist(), strict=True))
+    return parts, (int(counts.sum()), max(farthest.tolist()), int(arcs.sum()))
+
 
 def as_int64(values: Any) -> Any:
     """Return an array of NumPy or CuPy as int64."""
@@ -30,6 +46,8 @@ class State:
         finished: True if the program ended by itself, False if a round limit ended it.
         bucket: the bucket that was open last, for programs with ``priority``.
         declared: name → declaration of the field.
+        summary: the program's ``summary`` on this rank and over all, as :meth:`reached` returns it, if GPUs found it at
+            the end of the rounds.
     """
 
     fields: Mapping[str, np.ndarray]
@@ -38,6 +56,7 @@ class State:
     finished: bool
     bucket: int = 0
     declared: Mapping[str, Field] = field(default_factory=dict)
+    summary: tuple[Reached, Reached] | None = None
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.fields[name]
@@ -60,7 +79,7 @@ class State:
         count = self._on_device("own", name)
         return int(np.count_nonzero(self[name] == local.original[: local.masters])) if count is None else count
 
-    def reached(self, name: str, local: LocalGraph) -> tuple[int, float, int]:
+    def reached(self, name: str, local: LocalGraph) -> Reached:
         """Return figures of distances on this rank.
 
         Returns:
@@ -78,7 +97,7 @@ class State:
         """Reached vertices, deepest level and out-edges, if a search by levels on one rank counted them."""
         return getattr(self.fields, "levels", None)
 
-    def begin_reached(self, name: str, local: LocalGraph) -> Callable[[], tuple[int, float, int]]:
+    def begin_reached(self, name: str, local: LocalGraph) -> Callable[[], Reached]:
         """Begin to find what :meth:`reached` returns, where a GPU holds the field; return the function that waits."""
         begun = self._on_device("begin_reached", name)
         return partial(self.reached, name, local) if begun is None else begun

@@ -37,6 +37,14 @@ class SharedPartition:
         """Largest out-degree of the whole graph; collective."""
         return self.once("largest degree", lambda: self.largest(self.local.largest_degree))
 
+    def degree_of(self, vertex: int) -> int:
+        """Return the out-degree of a vertex, by original id; collective, unless the last call named the same."""
+        degrees, lid = self.once("degrees", dict[int, int]), self.local.lid(vertex)
+        if vertex not in degrees:
+            degrees.clear()
+            degrees[vertex] = self.total(0 if lid is None else self.local.degree_of(lid))
+        return degrees[vertex]
+
     def mirrors_pull(self, local: LocalGraph) -> bool:
         """Return True if pulls on a partition read rows of mirrors on some rank; collective."""
         return self.once("mirrors pull", lambda: self.total(local.mirrors_pull), local) > 0

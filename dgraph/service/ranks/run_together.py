@@ -52,7 +52,9 @@ def run_together(works: Sequence[Algorithm], graph: Graph, record: Record, progr
                 answers = solver.solve(ctx, numbered)
             for named, work, (answer, rounds) in zip(works, numbered, answers, strict=True):
                 ctx.rounds = rounds
-                results.append(Outcome.of(named, work, answer, ctx, Start(False)).result(graph.version, lazily=False))
+                results.append(
+                    Outcome.of(named, work, answer, ctx, Start(False)).result(graph.version, ctx.record.collect)
+                )
         finally:
             backend.leave()
     return results

@@ -35,6 +35,7 @@ class ComponentsMulti(GpuMachine):
         text = components_cuda.text(graph.wide, graph.original.dtype.name, several=True)
         self.sources.further = [(text, "components")]
         self._since: int | None = None
+        self._words: dict[bool, np.ndarray] = {}
 
     @property
     def _exchanges_members(self) -> bool:
@@ -53,19 +54,12 @@ class ComponentsMulti(GpuMachine):
 
     def start(self, fields: Mapping[str, np.ndarray]) -> None:
         """Start as every machine, and pass the forest's arrays to its kernels."""
-        arrays, self._forest = self.arrays, self.device.module(*self.sources.further[0])
-        marks = (*arrays.bits, arrays.dirty)
-        self._forest.set_environment(
-            components_cuda.environment(
-                self.graph,
-                arrays.parent,
-                arrays.lowest,
-                arrays.forest,
-                marks,
-                lists=True,
-                ends_only=self._exchanges_members,
-            )
-        )
+        arrays, ends_only = self.arrays, self._exchanges_members
+        if ends_only not in self._words:
+            marks, forest = (*arrays.bits, arrays.dirty), (arrays.parent, arrays.lowest, arrays.forest)
+            self._words[ends_only] = components_cuda.environment(self.graph, *forest, marks, True, ends_only)
+        self._forest = self.device.module(*self.sources.further[0])
+        self._forest.set_environment(self._words[ends_only])
         super().start(fields)
         self.mirrors_current = True
 

@@ -44,9 +44,11 @@ POST_PULLED = POST_SEEN + 1
 """First of two words of pulls in two parts: times at which rows of mirrors and of masters were pulled."""
 POST_BESIDE = POST_PULLED + 2
 """Nanoseconds of messages that the second part of pulls has hidden so far."""
+POST_SUMMARY = POST_BESIDE + 1
+"""First of three words of the program's :attr:`~dgraph.program.program.Program.summary`."""
 
 _WORDS = slots(globals(), set(), "POST_")
-POST_PEERS, POST_PEER = POST_BESIDE + 1, 8
+POST_PEERS, POST_PEER = POST_SUMMARY + 3, 8
 """First word of the peers' words in ``env.post``, and words of each."""
 EXCHANGE_STATE = record(_WORDS, POST_PEERS)
 """The state of the exchange as one record, without the peers' words."""

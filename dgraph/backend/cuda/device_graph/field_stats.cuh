@@ -1,4 +1,5 @@
 // Figures of a field, each in one pass over its values. Any grid; warps reduce, then add with one atomic.
+// ``gate``: address of a word without which, while it is 0, nothing is done; 0: none.
 
 struct Env {
     const value_t* values;
@@ -8,8 +9,11 @@ struct Env {
 };
 CONSTANT Env env;
 
+DEVICE bool is_shut(i64 gate) { return gate && !FRESH((const i64*)gate); }
+
 // Count the distances, their largest, and the degrees (``beside``) of those vertices.
-KERNEL reached(i64) {
+KERNEL reached(i64 gate) {
+    if (is_shut(gate)) return;
     i64 count = 0, edges = 0;
     value_t farthest = 0;
     for (u64 i = thread_rank(); i < (u64)env.count; i += threads()) {
@@ -42,7 +46,8 @@ KERNEL of_that_size(i64) {
 }
 
 // Count the values equal to their neighbour in ``beside``.
-KERNEL own(i64) {
+KERNEL own(i64 gate) {
+    if (is_shut(gate)) return;
     i64 count = 0;
     for (u64 i = thread_rank(); i < (u64)env.count; i += threads()) count += (i64)env.values[i] == (i64)env.beside[i];
     count = warp_sum(count);

@@ -87,13 +87,24 @@ def _found(device: Any, values: Any, beside: Any, *kernels: str, blocks: int | N
 
 def _begun(device: Any, values: Any, beside: Any, *kernels: str, blocks: int | None = None) -> Callable[[], np.ndarray]:
     """Launch kernels as :func:`_found` does; return the function that waits for their words."""
-    module, words = device.module(*_named(values.dtype, beside.dtype)), _words.get(device)
+    words = _words.get(device)
     if words is None:
         words = device.xp.empty(PARTS, np.int64)
         if device.allocator == "pool":  # memory of the process' own allocator goes back when a graph is closed
             _words[device] = words
     device.clear(words)
+    launch(device, values, beside, words, *kernels, blocks=blocks)
+    return device.reading(words)
+
+
+def launch(
+    device: Any, values: Any, beside: Any, words: Any, *kernels: str, blocks: int | None = None, gate: int = 0
+) -> None:
+    """Launch kernels that add their figures to ``words``, which start from zero.
+
+    ``gate``: address of a word; ``reached`` and ``own`` do nothing if it is 0 when they start. 0: they always run.
+    """
+    module = device.module(*_named(values.dtype, beside.dtype))
     module.set_environment(words_of(device, [values, beside, len(values), words]))
     for kernel in kernels:
-        module.launch(kernel, blocks or device.blocks * module.resident(kernel))
-    return device.reading(words)
+        module.launch(kernel, blocks or device.blocks * module.resident(kernel), gate)

@@ -73,9 +73,9 @@ class Exchange:
         """Serve a run of the program with the mailboxes that the graph has."""
         self.record, self._timer = record, record("compute")
         self.packs: Callable[[int], None] | None = None
-        self.first_words[[state.POST_NUMBER, state.POST_STAMP, state.POST_PATIENCE]] = (
-            self.post.number, self.post.stamp, int(1e9 * patience(self.comm)),
-        )  # fmt: skip
+        self.first_words[state.POST_NUMBER] = self.post.number
+        self.first_words[state.POST_STAMP] = self.post.stamp
+        self.first_words[state.POST_PATIENCE] = int(1e9 * patience(self.comm))
         self._seen = self.first_words
 
     def _bound(self, peer: int, plans: Any, widths: Mapping[str, int]) -> int:
@@ -275,6 +275,11 @@ class Exchange:
 
     def _words(self) -> np.ndarray:
         return self.machine.all_words[self.machine.arrays.post_at : self.machine.arrays.ring_at]
+
+    @property
+    def summary(self) -> np.ndarray:
+        """Words of the program's summary, as kernels of ``field_stats.cuh`` return them."""
+        return self._words()[state.POST_SUMMARY : state.POST_PEERS]
 
     def account(self) -> None:
         """Add the seconds and bytes that kernels noted since the last call to the record."""

@@ -12,6 +12,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+import numpy as np
+
 from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.codegen import exchange_state
 from dgraph.backend.cuda.exchange.exchange import Exchange
@@ -23,6 +25,12 @@ from dgraph.backend.interface import DeviceRounds, Exchanges
 
 SHRINK_FACTOR = 8
 """Multiple of the small rounds' edge limit from which on a frontier is expected to stay large for one more round."""
+
+GROWTH = 64
+"""Multiple of the small rounds' edge limit from which on a graph's edges make a large round likely."""
+
+ANY_FRONTIER = "warp_shares"
+"""Schedule that never loses much, see ``auto_schedule.py``."""
 
 HOST_CHECK_TIME = exchange_state.HOST_CHECK_TIME / 1e9
 """Seconds of rounds after which a rank returns to the host."""
@@ -55,6 +63,7 @@ class Launched:
 
     def __init__(self, exchange: Exchange, machine: GpuMachine, able: Callable[[], bool]):
         self.exchange, self.machine, self.able = exchange, machine, able
+        self.summary = np.zeros(0, np.int64)
 
     def run(self, limit: int) -> bool:
         """Run rounds up to the hosts' agreement, if the next one can run here."""
@@ -73,6 +82,7 @@ class DeviceBsp:
         ahead: rounds that are launched before the host reads it.
         follows: True if rounds may be launched behind a push unseen: no broadcast comes between them and one schedule
             handles all large rounds.
+        grows: True if a large round probably follows the first small ones, on a graph of many edges.
     """
 
     def __init__(self, exchange: Exchange, machine: GpuMachine, sync: Exchanges):
@@ -85,6 +95,8 @@ class DeviceBsp:
         one = machine.walks_by_schedule and machine.options.schedule == "auto" and not machine.graph.wide
         passes = machine.traced.all or "whole" in (machine.traced.step or {})
         self.follows = one and not (passes or exchange.broadcasts) and exchange.runs_multi_gpu
+        self.grows = self.follows and machine.local.arcs >= GROWTH * exchange.most
+        self.summary = np.zeros(4 if machine.traced.program.summary else 0, np.int64)
 
     def run(self, limit: int) -> bool:
         """Run rounds until the program ends, a rank needs its host, or round ``limit`` is next; collective.
@@ -112,7 +124,10 @@ class DeviceBsp:
                 self._small_rounds(end, stops)
         elif self.exchange.is_small():
             name = "persistent"
-            self._small_rounds(end, stops)
+            ahead = control.NEXT_LARGE if before == 0 and self.grows else control.NEXT_ANY
+            self._small_rounds(end, stops, ahead)
+            if ahead:
+                self._large_round(end, stops, schedule=ANY_FRONTIER)
         elif self.steady:
             for _ in range(min(self.ahead, end - before)):
                 name = self._large_round(end, stops)
@@ -121,9 +136,11 @@ class DeviceBsp:
             ahead = self._likely()
             name = self._large_round(end, stops, ahead)
             if ahead == control.NEXT_LARGE:
-                self._large_round(end, stops)
-            elif ahead == control.NEXT_SMALL:
+                self._large_round(end, stops, control.NEXT_SMALL)
+            if ahead:
                 self._small_rounds(end, stops)
+        if self.summary.size:
+            machine.launch_summary()
         machine.read()
         if machine.words[control.RETURN_STATE] == control.NEEDS_BUCKET:
             lowest, opened = (self._conclude(phase, end, stops) for phase in (control.LOWEST_FOUND, control.OPENED))
@@ -132,24 +149,33 @@ class DeviceBsp:
         if machine.words[control.RETURN_STATE] == control.NEEDS_LAUNCH:
             machine.device.clear(machine.arrays.words[control.RETURN_STATE :][:1])  # CuPy would compile an assignment
             machine.words[control.RETURN_STATE] = 0
+        if self.summary.size and machine.words[control.PROGRAM_ENDS]:
+            self.summary[0], self.summary[1:] = 1, self.exchange.summary
         returns = bool(machine.words[control.RETURN_STATE])
         machine.note(name, machine.round - before + returns)
         if not returns and not self.steady:
             self.sync.broadcast()
         return not returns
 
-    def _small_rounds(self, end: int, stops: bool) -> None:
+    def _small_rounds(self, end: int, stops: bool, ahead: int = control.NEXT_ANY) -> None:
         """Launch the persistent multi-GPU kernel."""
-        self.machine.launch(("multi_gpu_rounds", "multi_gpu_rounds", end), self._conclude(control.NO_PHASE, end, stops))
+        calls = ("multi_gpu_rounds", "multi_gpu_rounds", end), self._conclude(control.NO_PHASE, end, stops, ahead)
+        self.machine.launch(*calls)
 
-    def _large_round(self, end: int, stops: bool, ahead: int = control.NEXT_ANY) -> str:
-        """Launch one round kernel by kernel; return the name of its edge traversal."""
+    def _large_round(self, end: int, stops: bool, ahead: int = control.NEXT_ANY, schedule: str = "") -> str:
+        """Launch one round kernel by kernel; return the name of its edge traversal.
+
+        ``schedule``: of a push whose frontier the host does not know.
+        """
         machine = self.machine
         if self.copies.cuts():
             name = "pull"
             self.copies.pull(self.sync)
         else:
-            name, calls = machine.edge_launches()
+            if schedule:
+                name, calls = schedule, machine.kernels.edges(schedule, False, fused=False, words=machine.words)
+            else:
+                name, calls = machine.edge_launches()
             machine.launch(*calls)
             self.sync.reduce()
         machine.launch(*machine.vertex_launches(), self._conclude(control.APPLIED, end, stops, ahead))

@@ -147,10 +147,11 @@ struct PersistentBfs : BfsRank {
         const i64 was_mode = mode, next_mode = direction(mode, forced, t.active, total_active, t.edges, unexplored);
         small = next_mode == PUSH && t.active <= most && t.edges <= most ? small + 1 : 0;
         was_large |= small == 0;
-        leaves = t.late || t.stops || round + 1 >= limit || decision.done;
+        leaves = t.late || t.stops || round + 1 >= limit || decision.done, ends = decision.done && !t.late;
         const bool few = t.edges <= MAILED * (env.others + 1); // in a large frontier most edges end at seen vertices, which only this kernel skips
         if (leaves || small > (small_kernel_follows && was_large && few ? 0 : SMALL_IN_A_ROW)) {
             if (mode == PULL && active) bits_to_list();
+            if (ends) G = decision.G;
             return false;
         }
         if (thread_rank() == 0) log_round(*this, 0);

@@ -21,7 +21,7 @@ struct BfsRank : Turn {
     Globals G;
     u64 began;
     i64 number, most_few, most, limit, forced;
-    bool leaves; // returns to the host, rather than to the next kernel
+    bool leaves, ends; // returns to the host, rather than to the next kernel; because the program ends
     i64 small;   // rounds in a row that the kernel of small rounds could have run
     bool was_large, small_kernel_follows; // whether a round was large; whether the kernel of small rounds was launched behind this one
     bool is_listed; // the bitmap frontier also exists as a list
@@ -50,7 +50,7 @@ struct BfsRank : Turn {
         RoundState* c = env.control;
         ExchangeState* post = env.post;
         c->gate = gate.due, post->number = number, post->stamp = agreement.stamp, post->seen = round + 1;
-        c->return_state = leaves ? NEEDS_HOST : 0;
+        c->return_state = leaves ? NEEDS_HOST : 0, c->program_ends = ends;
         largest = FRESH(slot + MOST_DEGREE);
         store_turn();
         post->packing += packing, post->waiting += waiting, post->unpacking += unpacking;

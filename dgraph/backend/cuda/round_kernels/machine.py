@@ -13,6 +13,8 @@ import numpy as np
 
 from dgraph.backend.compile_flags import TOP
 from dgraph.backend.cuda.codegen import control_block as control
+from dgraph.backend.cuda.codegen import exchange_state
+from dgraph.backend.cuda.device_graph import field_stats
 from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize
@@ -133,6 +135,14 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
         """Start kernels of rounds with mirrors, in order."""
         for call in calls:
             self.kernels.launch(*call, fused=self._buckets_at_start)
+
+    def launch_summary(self) -> None:
+        """Launch the kernel of the program's summary, which does nothing until GPUs have ended the program."""
+        arrays, (kernel, name) = self.arrays, self.traced.program.summary or ("", "")
+        values = arrays.fields[name][: self.local.masters]
+        beside = self.graph.degree if kernel == "reached" else self.graph.original
+        words, ended = arrays.post[exchange_state.POST_SUMMARY :], arrays.words[control.PROGRAM_ENDS :]
+        field_stats.launch(self.device, values, beside, words, kernel, gate=self.device.address(ended))
 
     def read(self) -> None:
         """Copy the control block to the host; waits for all launched kernels."""
