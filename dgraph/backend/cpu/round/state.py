@@ -65,8 +65,8 @@ PREFETCHED = 1 << 16
 AHEAD = 8
 """Vertices of a queue by which an edge kernel prefetches rows."""
 
-BLOCK = 16384
-"""Vertices per partial float sum. It does not depend on the number of threads, so neither do the bits of the sum."""
+BLOCK = 1024
+"""Vertices per partial float sum, and of a thread's share of a phase over all. It does not depend on the number of threads, so neither do the bits of the sum."""
 
 RING = 4096
 """Rounds whose figures are kept until Python reads them: frontier vertices, frontier edges, direction."""
