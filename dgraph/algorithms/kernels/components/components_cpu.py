@@ -70,6 +70,11 @@ class UnionFind(OneRound, SharedMachine):
         self._lists: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
+    def loaded(self) -> bool:
+        """True if nothing is left to compile for a graph without mirrors."""
+        return self.compiled and self._alone
+
+    @property
     def _label(self) -> np.ndarray:
         return self.state[self.field]
 
