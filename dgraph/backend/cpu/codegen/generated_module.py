@@ -175,7 +175,8 @@ def _constants(traced: Traced, pulls: bool, kernel: bool = False, pushes: bool =
     ONCE: a vertex accepts one proposal, which may have several fields. HINTS: it looks first for the in-neighbour whose
     proposal it accepted in an earlier search. LEVELLED: it accepts those of one round.
     EDGE_KERNEL: the edge kernel is taken. DEFERS: changed vertices wait for ``apply`` or are sorted into buckets.
-    AT_ONCE: a block of vertices is pulled and applied at once. FOLDS: the name of the row reducer, or "". LOCAL_ROUNDS: a rank may run several rounds between exchanges.
+    AT_ONCE: a block of vertices is pulled and applied at once. FOLDS: the name of the row reducer, or "". LOCAL_ROUNDS:
+    a rank may run several rounds between exchanges.
     """
     common, reducer = constants(traced), traced.row_reducer
     can_pull = bool(common["CAN_PULL"] and pulls)
