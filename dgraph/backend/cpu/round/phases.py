@@ -198,15 +198,15 @@ def fold_row_of(v, first, last, numbered, graph, F, P, G):
     """
     if not has_wide_gathers():
         return fold_in_chains(first, last, v, numbered, graph, F, P, G)
-    a = identity()
+    a, b = identity(), narrow_identity()
+    if last - first <= SHORT:
+        for e in range(first, last):
+            b = fold_in_order(b, proposal(e, v, numbered, graph, F, P, G))
+        return fold_in_order(a, b)
     while first < last:
         end, b = min(first + PIECE, last), narrow_identity()
-        if last - first > SHORT:
-            for e in range(first, end):
-                b = fold(b, proposal(e, v, numbered, graph, F, P, G))
-        else:
-            for e in range(first, end):
-                b = fold_in_order(b, proposal(e, v, numbered, graph, F, P, G))
+        for e in range(first, end):
+            b = fold(b, proposal(e, v, numbered, graph, F, P, G))
         a, first = fold_in_order(a, b), end
     return a
 
