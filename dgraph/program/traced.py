@@ -127,9 +127,13 @@ class Traced:
         if not self.all or self.apply is None or self.row_reducer or len(self.edge) > 1 or self.cond or self.live:
             return None
         (sums,), fields = self.proposes, self.fields
-        read = [name for name in self.apply if name in self.reads_u]
+        sources = [name for name in self.apply if name in self.reads_u]
         plain = fields[sums].reduce is ADD and sums not in self.init | self.apply and not fields[sums].given
-        return (sums, *read) if plain and len(read) == 1 and fields[read[0]].dtype == fields[sums].dtype else None
+        return (
+            (sums, sources[0])
+            if plain and len(sources) == 1 and fields[sources[0]].dtype == fields[sums].dtype
+            else None
+        )
 
     def of(self, program: Program) -> Traced:
         """Return this trace for a program that differs only in values of parameters; properties found so far stay."""

@@ -72,7 +72,7 @@ def run(
         "weight": weight, "options": options, "validate": validate, "checkpoint": checkpoint, "previous": previous,
         "record": record, "progress": progress,
     }  # fmt: skip
-    if _is_remote(type(graph)):
+    if _is_remote(type(graph)):  # type: ignore[arg-type]
         return graph.run_remotely(algorithm, **settings, **parameters)
     return _pipeline()(algorithm, graph, **settings, **parameters)
 
