@@ -129,11 +129,9 @@ class Traced:
         (sums,), fields = self.proposes, self.fields
         sources = [name for name in self.apply if name in self.reads_u]
         plain = fields[sums].reduce is ADD and sums not in self.init | self.apply and not fields[sums].given
-        return (
-            (sums, sources[0])
-            if plain and len(sources) == 1 and fields[sources[0]].dtype == fields[sums].dtype
-            else None
-        )
+        if not plain or [fields[name].dtype for name in sources] != [fields[sums].dtype]:
+            return None
+        return sums, sources[0]
 
     def of(self, program: Program) -> Traced:
         """Return this trace for a program that differs only in values of parameters; properties found so far stay."""
