@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from dgraph.program.expression_tree import Expr
 from dgraph.program.field_declarations import Field, Global
-from dgraph.program.monoids import ADD, MAX, MIN
+from dgraph.program.monoids import MAX, MIN
 from dgraph.program.program import ALL, Program, extended
 from dgraph.program.row_reducers import RowReducer
 
@@ -116,22 +116,6 @@ class Traced:
     def float_sums(self) -> list[str]:
         """Reduced globals of float64."""
         return [name for name in self.sums if self.globals[name].dtype == "float64"]
-
-    @derived
-    def swaps(self) -> tuple[str, str] | None:
-        """Return the sum that ``edge`` proposes and the field that it reads, if a round may swap their arrays.
-
-        All vertices pull and apply in every round, and of what edges read ``apply`` writes one field, with the sum's
-        dtype. Whatever the order of vertices, edges then read values of the last round.
-        """
-        if not self.all or self.apply is None or self.row_reducer or len(self.edge) > 1 or self.cond or self.live:
-            return None
-        (sums,), fields = self.proposes, self.fields
-        sources = [name for name in self.apply if name in self.reads_u]
-        plain = fields[sums].reduce is ADD and sums not in self.init | self.apply and not fields[sums].given
-        if not plain or [fields[name].dtype for name in sources] != [fields[sums].dtype]:
-            return None
-        return sums, sources[0]
 
     def of(self, program: Program) -> Traced:
         """Return this trace for a program that differs only in values of parameters; properties found so far stay."""

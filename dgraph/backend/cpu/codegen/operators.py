@@ -35,8 +35,7 @@ def operators(t: Traced, scope: type[NumbaScope] = NumbaScope) -> str:
         _function("fold_in_order", "a, p", *_fold(s)),
         _function("commit", "F, v, a", _commit(s), "changed"),
         _function("reset", "F, v", *_reset(s)),
-        _function("apply", "F, new, P, G, v", *_apply(s)),
-        *_swap(s),
+        _function("apply", "F, P, G, v", *_apply(s)),
         _function("begin", "F, P, G, v", *_begin(s)),
         _function("lives", "F, P, G, v", *_value(s, t.live)),
         _function("bucket", "F, P, G, v", *_bucket(s)),
@@ -237,19 +236,6 @@ def _reset(s: NumbaScope) -> tuple[list[str], str]:
     return lines, "0"
 
 
-def _swap(s: NumbaScope) -> list[str]:
-    """Return the operators of rounds that swap two fields."""
-    if not (pair := s.traced.swaps):
-        return []
-    sums, read = (s.F[key] for key in pair)
-    places = {sums: read, read: sums}
-    return [
-        _function("swapped", "F", [], _tuple(f"F[{places.get(i, i)}]" for i in s.F.values())),
-        _function("take", "F, v, a", [f"store(F[{sums}], v, {_saturated(s, pair[0], 'a[0]')})"], "0"),
-        _function("copy_swapped", "F, own, v", [f"store(own[{read}], v, load(F[{read}], v))"], "0"),
-    ]
-
-
 def _no_sums(t: Traced) -> list[str]:
     return [f"np.int64({TOP if name in t.minima else 0})" for name in t.integer_sums or [""]]
 
@@ -276,7 +262,7 @@ def _apply(s: NumbaScope) -> tuple[list[str], str]:
             body.lines.append(f"new_{key} = {value}")
             if key in t.dirty:
                 tests.append(f"(load({array}, v) != new_{key})")
-            stores.append(f"store(new[{s.F[key]}], v, new_{key})")
+            stores.append(f"store({array}, v, new_{key})")
     sums = _tuple(_sums(body, t, t.apply))
     floats = _tuple([body.cast(t.apply[k], "f64") if k in t.apply else "np.float64(0)" for k in t.float_sums]
                     or ["np.float64(0)"])  # fmt: skip

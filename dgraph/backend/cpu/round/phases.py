@@ -365,7 +365,7 @@ def vertex_phase(t, threads, F, P, G, W, c):
             kept, floats = first, no_float_sums()
             for i in range(first, last):
                 v = np.int64(load(live, i)) if LIVE else np.int64(i)
-                awake, changed, s, f = apply(F, F, P, G, v)
+                awake, changed, s, f = apply(F, P, G, v)
                 reset(F, v)
                 if SUMS:
                     sums = add_sums(sums, s)
@@ -396,7 +396,7 @@ def vertex_phase(t, threads, F, P, G, W, c):
                 v = np.int64(load(touched, i))
                 if FLAGGED:
                     store(flags, v, np.uint8(0))
-                awake, changed, s, f = apply(F, F, P, G, v)
+                awake, changed, s, f = apply(F, P, G, v)
                 if APPLY:
                     reset(F, v)
                 if SUMS:
@@ -418,45 +418,6 @@ def vertex_phase(t, threads, F, P, G, W, c):
     if SUMS:
         flush_sums(shared, base + SUMS_AT, sums)
     fetch_add(shared, base + EDGE_SUM, edges)
-
-
-@njit(**INNER)
-def settle_phase(t, threads, graph, F, P, G, W, c):
-    """Pull and run ``apply`` block by block, while the sums of a block are in the cache.
-
-    Other blocks still read what edges read: its new values go to the array of the sums, and the two arrays swap roles
-    after the round.
-    """
-    offsets, parts, shared, base, sums = graph[0], W.parts, W.shared, slot(c), no_sums()
-    masters, numbered, new = c[MASTERS], c[NUMBERED] != 0, swapped(F)
-    while True:
-        b = fetch_add(shared, base + VERTEX_NEXT, 1)
-        first, last = b * BLOCK, min((b + 1) * BLOCK, masters)
-        if first >= last:
-            break
-        for v in range(first, last):
-            take(F, v, fold_row_of(v, load(offsets, v), load(offsets, v + 1), numbered, graph, F, P, G))
-        floats = no_float_sums()
-        for v in range(first, last):
-            _, _, s, f = apply(F, new, P, G, v)
-            if SUMS:
-                sums = add_sums(sums, s)
-            if FLOAT_SUMS:
-                floats = add_floats(floats, f)
-        if FLOAT_SUMS:
-            flush_floats(parts, b * FLOAT_SUMS, floats)
-    if SUMS:
-        flush_sums(shared, base + SUMS_AT, sums)
-
-
-@njit(**INNER)
-def settle_arrays(t, threads, odd, F, c):
-    """Give both arrays of ``settle_phase`` their own roles, after an ``odd`` number of rounds by a copy."""
-    own = swapped(F) if odd else F
-    for v in range(c[MASTERS] * t // threads, c[MASTERS] * (t + 1) // threads):
-        if odd:
-            copy_swapped(F, own, v)
-        reset(own, v)
 
 
 @njit(**INNER)

@@ -68,9 +68,8 @@ AHEAD = 8
 PIECE, SHORT = 64, 8
 """Most edges of a row that are added in the precision of a float field, and most that a loop without vectors takes."""
 
-BLOCK = 1024
-"""Vertices per partial float sum, and of a thread's part of a phase over all vertices. It does not depend on the number
-of threads, so neither do the bits of the sum."""
+BLOCK = 16384
+"""Vertices per partial float sum. It does not depend on the number of threads, so neither do the bits of the sum."""
 
 RING = 4096
 """Rounds whose figures are kept until Python reads them: frontier vertices, frontier edges, direction."""
