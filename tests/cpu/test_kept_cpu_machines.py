@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 import dgraph
+from dgraph.algorithms.kernels.components.components_cpu import UnionFind
 from dgraph.backend.cpu import backend
 from dgraph.backend.cpu.backend import machines_of
 from dgraph.backend.cpu.round.machine import CpuMachine
-from dgraph.comm import world
+from dgraph.comm import SerialComm, world
 from dgraph.report import Progress
 
 pytestmark = pytest.mark.mpi
@@ -61,6 +62,12 @@ def test_a_repeated_call_makes_no_machine(monkeypatch):
     monkeypatch.setattr(CpuMachine, "__init__", None)
     after = answers(graph)
     assert [result.summary for result in after] == [result.summary for result in before]
+
+
+def test_a_call_compiles_no_kernels_that_are_loaded(monkeypatch):
+    monkeypatch.setattr(UnionFind, "compile", None)
+    graph = dgraph.Graph.from_edges([0, 1], [1, 2], n=4, comm=SerialComm(), device=dgraph.Cpu(threads=1))
+    assert dgraph.run("cc", graph).summary["components"] == 2
 
 
 def test_machines_are_bounded_and_leave_with_their_graph(monkeypatch):

@@ -6,6 +6,7 @@ reference loop.
 
 import signal
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from dgraph.backend.cpu.codegen.constant_folding import folded
 from dgraph.backend.cpu.round import machine as cpu_machine
 from dgraph.backend.cpu.round.interpreted import InterpretedMachine
 from dgraph.backend.cpu.round.machine import CpuMachine
+from dgraph.backend.cpu.round.state import RING
 from dgraph.backend.cpu.threads.field_figures import reached
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.comm import SerialComm, world
@@ -152,6 +154,14 @@ def test_rounds_of_a_search_count_what_a_pass_over_its_levels_counts(local, kind
         counted = machine.fields()
         assert counted.levels == reached(counted["level"], local.out_degree)
         assert counted.levels[1] == min(limit, counted.levels[1])
+
+
+@pytest.mark.parametrize(("first", "last"), [(0, 3), (5, 5), (RING - 2, RING + 3), (3, 2 * RING), (RING, RING)])
+def test_figures_are_those_of_the_last_rounds(first, last):
+    ring = np.arange(3 * RING)
+    machine = SimpleNamespace(results=SimpleNamespace(ring=ring), round=last)
+    rounds = np.arange(max(first, last - RING), last) % RING
+    np.testing.assert_array_equal(CpuMachine.figures(machine, first), ring.reshape(RING, 3)[rounds])
 
 
 def test_a_thread_alone_leaves_a_bucket_that_grows_to_the_team(local, monkeypatch):

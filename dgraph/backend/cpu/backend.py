@@ -81,17 +81,17 @@ class CpuBackend(Backend):
         kernel = kernel_of(traced.program.kernel).load("cpu")
         if kernel is not None and direction == "auto" and not local.directed:
             return kernel(traced, local, team_of(self.threads))
-        if self.answers_at_once(traced, local, direction):
-            return ArrayMachine(traced, local, team_of(self.threads))
         interprets = os.environ.get("DGRAPH_COMPILE") == "never"
         kind, team = (InterpretedMachine, team_of(1)) if interprets else (CpuMachine, team_of(self.threads))
         key = (traced.key, direction, kind, team)
         machine = machines_of(local).take(key)
-        if machine is None:
+        if machine is not None:
+            machine.renew(traced, local)
+        elif self.answers_at_once(traced, local, direction):
+            return ArrayMachine(traced, local, team)
+        else:
             machine = kind(traced, local, team, direction)
             machine.kept_as = None if traced.key is None else key
-        else:
-            machine.renew(traced, local)
         return machine
 
     def keep(self, machine: Any, local: LocalGraph) -> None:

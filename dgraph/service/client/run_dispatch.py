@@ -73,9 +73,15 @@ def run(
         "weight": weight, "options": options, "validate": validate, "checkpoint": checkpoint, "previous": previous,
         "record": record, "progress": progress,
     }  # fmt: skip
-    if hasattr(type(graph), "run_remotely"):
+    if _is_remote(type(graph)):  # type: ignore[arg-type]
         return graph.run_remotely(algorithm, **settings, **parameters)
     return _pipeline()(algorithm, graph, **settings, **parameters)
+
+
+@cache
+def _is_remote(kind: type) -> bool:
+    """Return True for the graphs of a service; where a class lacks the attribute, its error's text takes 3 µs."""
+    return hasattr(kind, "run_remotely")
 
 
 @cache

@@ -47,7 +47,7 @@ class UnionFind(OneRound, SharedMachine):
         roots: trees of the forest.
     """
 
-    direction, dirties, compiled = "push", False, False
+    direction, dirties, compiled, loaded = "push", False, False, False
 
     def __init__(self, traced: Traced, local: LocalGraph, team: Team):
         self.traced, self.local, self.team = traced, local, team
@@ -55,11 +55,10 @@ class UnionFind(OneRound, SharedMachine):
         self.state = {self.field: np.empty(local.size, np.int64)}
         self._run = first_run("components", max(self._rows[1].size, local.size), FEW, FEW_AT_FIRST)
         self.compiled = self._run.uncompiled or kernel.components in _ready
-        self.edges = 0
-        self._parent = np.empty(local.size, np.uint32)
-        self.roots = local.size
+        self._parent, self.edges, self.roots = np.empty(local.size, np.uint32), 0, local.size
         self._joined, self._initial_labels, self._ascending = False, local.original, local.ascending
         self._alone = not (local.own_mirrors or local.peer_mirrors)
+        self.loaded = self.compiled and self._alone
         self._masters_read, self._mirrors = local.masters_read, np.arange(local.masters, local.size, dtype=np.uint32)
         vertices = 0 if self._alone else local.size
         self._lowest, self._marks = np.empty(vertices, np.int64), np.zeros(vertices, np.uint8)

@@ -30,6 +30,7 @@ def operators(t: Traced, scope: type[NumbaScope] = NumbaScope) -> str:
         _function("offer", "F, v, p, alone", _offer(s), "changed"),
         _function("improves", "F, v, p", [], _improves(s)),
         _function("identity", "", [], _tuple(_identity_of(s, k) for k in t.proposes)),
+        _function("narrow_identity", "", [], _tuple(_identity_of(s, k, narrow=True) for k in t.proposes)),
         _function("fold", "a, p", *_fold(s), fast=True),
         _function("fold_in_order", "a, p", *_fold(s)),
         _function("commit", "F, v, a", _commit(s), "changed"),
@@ -82,10 +83,10 @@ def _tuple(items: Iterable[str]) -> str:
     return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
 
 
-def _identity_of(s: NumbaScope, key: str) -> str:
-    """Return the start value of a pull; floats are summed in 64 bits and rounded once."""
+def _identity_of(s: NumbaScope, key: str, narrow: bool = False) -> str:
+    """Return the start value of a pull, which sums floats in 64 bits; or of a ``narrow`` piece of it."""
     field = s.traced.fields[key]
-    wide = "int64" if field.dtype[0] != "f" else "float64" if field.reduce is ADD else field.dtype
+    wide = "int64" if field.dtype[0] != "f" else "float64" if field.reduce is ADD and not narrow else field.dtype
     return f"np.{wide}({s.identity(key)})"
 
 

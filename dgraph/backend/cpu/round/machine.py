@@ -304,8 +304,10 @@ class CpuMachine(ProgramMachine):
         Returns:
             int64 (rounds, 3); only the last RING rounds are kept.
         """
-        rounds = np.arange(max(first, self.round - slots.RING), self.round) % slots.RING
-        return self.results.ring.reshape(slots.RING, 3)[rounds]
+        ring, first = self.results.ring.reshape(slots.RING, 3), max(first, self.round - slots.RING)
+        begin = first % slots.RING
+        over = self.round - first + begin - slots.RING
+        return ring[begin : slots.RING + over] if over <= 0 else np.concatenate([ring[begin:], ring[:over]])
 
     def lowest_bucket(self) -> int:
         """Return the lowest bucket in which a vertex waits; ``FAR_BASE``, above all buckets, if none does."""
