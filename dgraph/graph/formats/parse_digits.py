@@ -35,7 +35,7 @@ def word_at(typingctx, text, position):
 
 @intrinsic
 def ends_at(typingctx, text, position):
-    """Return a bit, in a uint64, for each of the :data:`WINDOW` bytes from ``text[position]`` on: 1 if it is no digit."""
+    """Return a bit for each of the :data:`WINDOW` bytes from ``text[position]`` on, set if it is not a digit."""
     from llvmlite import ir
     from numba import types
     from numba.core import cgutils

@@ -4,9 +4,9 @@
 reads and judges. Short lines of integers come first: vector instructions find the ends of their numbers, so that the
 next line does not wait for the digits of this one (Langdale and Lemire, Parsing Gigabytes of JSON per Second, 2019).
 The kernel for other plain lines is small, too: a process that reads only plain lines never compiles the scanner, which
-takes seconds. Columns begin in their narrowest type, and are widened in place at the first value that needs it. A second
-form of the kernel, compiled at the first weight with a fraction or an exponent (``round_decimal.py``), reads all as
-float64.
+takes seconds. Columns begin in their narrowest type, and are widened in place at the first value that needs it. A
+second form of the kernel, compiled at the first weight with a fraction or an exponent (``round_decimal.py``), reads all
+as float64.
 """
 
 from __future__ import annotations
