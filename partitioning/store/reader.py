@@ -80,16 +80,20 @@ class Store:
         if not self.verify:
             return
         arrays, mapped = self.manifest["files"][file]["arrays"], memoryview(self._map(file))
-        listed = [(n, block) for n in names for block in (range(len(arrays[n]["crc32"])) if blocks is None else blocks)]
-        unchecked = [(name, block) for name, block in listed if (file, name, block) not in self._good]
+        unchecked = [
+            (name, block)
+            for name in names
+            for block in (range(len(arrays[name]["crc32"])) if blocks is None else blocks)
+            if (file, name, block) not in self._good
+        ]
         spans = [self._span(file, name, block) for name, block in unchecked]
         sums = crc32_of([mapped[low:high] for low, high in spans], self.threads)
         for (name, block), (low, high), checksum in zip(unchecked, spans, map(digits, sums), strict=True):
-            wanted = arrays[name]["crc32"][block]
-            if checksum != wanted:
+            written = arrays[name]["crc32"][block]
+            if checksum != written:
                 raise StoreError(
                     f"{self.path / file}: block {name}[{block}] (bytes {low} .. {high - 1}) is not what was written: "
-                    f"its checksum is {checksum}, the manifest has {wanted}; write the store again, or copy it anew"
+                    f"its checksum is {checksum}, the manifest has {written}; write the store again, or copy it anew"
                 )
             self._good.add((file, name, block))
 

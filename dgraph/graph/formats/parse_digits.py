@@ -18,19 +18,22 @@ _PAIRS, _QUADS = np.uint64(0x00FF00FF00FF00FF), np.uint64(0x0000FFFF0000FFFF)
 _BY_10, _BY_100, _BY_10000 = np.uint64(2561), np.uint64(6553601), np.uint64(42949672960001)
 
 
+def _loaded(context, builder, signature, arguments, kind):
+    """Load a value of an LLVM type from ``text[position]`` on, the two arguments."""
+    from numba.core import cgutils
+
+    array = cgutils.create_struct_proxy(signature.args[0])(context, builder, value=arguments[0])
+    place = builder.gep(array.data, [arguments[1]])
+    return builder.load(builder.bitcast(place, kind.as_pointer()), align=1)
+
+
 @intrinsic
 def word_at(typingctx, text, position):
     """Load the eight bytes from ``text[at]`` on, as a uint64."""
     from llvmlite import ir
     from numba import types
-    from numba.core import cgutils
 
-    def generate(context, builder, signature, arguments):
-        array = cgutils.create_struct_proxy(signature.args[0])(context, builder, value=arguments[0])
-        place = builder.gep(array.data, [arguments[1]])
-        return builder.load(builder.bitcast(place, ir.IntType(64).as_pointer()), align=1)
-
-    return types.uint64(text, types.int64), generate
+    return types.uint64(text, types.int64), lambda *call: _loaded(*call, ir.IntType(64))
 
 
 @intrinsic
@@ -38,13 +41,10 @@ def ends_at(typingctx, text, position):
     """Return a bit for each of the :data:`WINDOW` bytes from ``text[position]`` on, set if it is not a digit."""
     from llvmlite import ir
     from numba import types
-    from numba.core import cgutils
 
-    def generate(context, builder, signature, arguments):
-        array = cgutils.create_struct_proxy(signature.args[0])(context, builder, value=arguments[0])
+    def generate(context, builder, *call):
         many = ir.VectorType(ir.IntType(8), WINDOW)
-        place = builder.bitcast(builder.gep(array.data, [arguments[1]]), many.as_pointer())
-        digits = builder.sub(builder.load(place, align=1), ir.Constant(many, [48] * WINDOW))
+        digits = builder.sub(_loaded(context, builder, *call, many), ir.Constant(many, [48] * WINDOW))
         others = builder.icmp_unsigned(">", digits, ir.Constant(many, [9] * WINDOW))
         return builder.zext(builder.bitcast(others, ir.IntType(WINDOW)), ir.IntType(64))
 
