@@ -55,7 +55,7 @@ def _folded(raw: memoryview) -> int:
     words = values[:FOLD].copy().view(np.uint64)
     words[0] ^= np.uint64(0xFFFFFFFF)  # the register of an empty text, which zlib's functions take and give inverted
     _fold(values[FOLD:end], words)
-    return zlib.crc32(values[end:], zlib.crc32(words, 0xFFFFFFFF))
+    return zlib.crc32(raw[end:], zlib.crc32(words.tobytes(), 0xFFFFFFFF))
 
 
 @njit(cache=True, nogil=True)
