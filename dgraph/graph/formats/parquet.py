@@ -30,7 +30,7 @@ from dgraph.graph.reading import Reading
 if TYPE_CHECKING:
     from dgraph.graph.load_options import LoadOptions
 
-ROWS = 1 << 18
+ROWS = 1 << 19
 """Rows read at a time: few calls that wait for the interpreter lock."""
 NAMED_ROWS = 1 << 14
 """Rows read at a time where a column holds text, which takes more memory."""
