@@ -64,7 +64,8 @@ def share(package: str) -> None:
 
 
 def _decorate_shared(decorate: Callable, function: Callable) -> Any:
-    return _shared(decorate(function))
+    compiled = decorate(function)
+    return _shared(compiled) if hasattr(compiled, "targetoptions") else compiled  # an intrinsic is not compiled alone
 
 
 def _shared(dispatcher):

@@ -23,8 +23,10 @@ WEIGHTS = 1 << 20
 
 
 def _weight_figures(weights: np.ndarray) -> tuple:
+    low, high = weights.min(), weights.max()
+    narrow = weights.dtype == np.int32 and max(-int(low), int(high)) * weights.size < 1 << 31  # a third of the time
     with np.errstate(over="ignore"):
-        return weights.min(), weights.max(), float(weights.sum(dtype=np.float64))
+        return low, high, float(weights.sum(dtype=np.int32 if narrow else np.float64))
 
 
 @dataclass(frozen=True)

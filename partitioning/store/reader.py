@@ -59,8 +59,7 @@ class Store:
             StoreError: the file is missing or of the wrong size, or a block is not as it was written.
         """
         entry, mapped = self.manifest["files"][file]["arrays"][name], self._map(file)
-        if self.verify:
-            self._check(file, name, range(len(entry["crc32"])) if blocks is None else blocks, mapped)
+        self.check(file, [name], blocks)
         if not entry["length"]:
             return np.empty(0, entry["dtype"])
         values = np.frombuffer(mapped, np.dtype(entry["dtype"]), entry["length"], entry["at"])
@@ -72,17 +71,29 @@ class Store:
         first = int(np.searchsorted(cuts, low, side="right")) - 1
         return range(min(first, len(cuts) - 2), max(first, int(np.searchsorted(cuts, high, side="left"))))
 
-    def _check(self, file: str, name: str, blocks: Iterable[int], mapped) -> None:
-        unchecked = [block for block in blocks if (file, name, block) not in self._good]
-        entry = self.manifest["files"][file]["arrays"][name]
-        spans = [self._span(file, name, block) for block in unchecked]
-        sums = crc32_of([memoryview(mapped)[low:high] for low, high in spans], self.threads)
-        for block, (low, high), checksum in zip(unchecked, spans, map(digits, sums), strict=True):
-            if checksum != entry["crc32"][block]:
+    def check(self, file: str, names: Iterable[str], blocks: Iterable[int] | None = None) -> None:
+        """Verify blocks of arrays, all at once: ``blocks`` of each, or all of them; where they were not before.
+
+        Raises:
+            StoreError: as :meth:`array`.
+        """
+        if not self.verify:
+            return
+        arrays, mapped = self.manifest["files"][file]["arrays"], memoryview(self._map(file))
+        unchecked = [
+            (name, block)
+            for name in names
+            for block in (range(len(arrays[name]["crc32"])) if blocks is None else blocks)
+            if (file, name, block) not in self._good
+        ]
+        spans = [self._span(file, name, block) for name, block in unchecked]
+        sums = crc32_of([mapped[low:high] for low, high in spans], self.threads)
+        for (name, block), (low, high), checksum in zip(unchecked, spans, map(digits, sums), strict=True):
+            written = arrays[name]["crc32"][block]
+            if checksum != written:
                 raise StoreError(
                     f"{self.path / file}: block {name}[{block}] (bytes {low} .. {high - 1}) is not what was written: "
-                    f"its checksum is {checksum}, the manifest has {entry['crc32'][block]}; write the store again, or "
-                    "copy it anew"
+                    f"its checksum is {checksum}, the manifest has {written}; write the store again, or copy it anew"
                 )
             self._good.add((file, name, block))
 

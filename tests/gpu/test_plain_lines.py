@@ -3,6 +3,7 @@
 import os
 import random
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from devices import device_of, on_devices
@@ -112,12 +113,16 @@ def test_the_gpu_reads_what_the_host_reads_in_many_files(device, tmp_path):
 
 @pytest.mark.parametrize("chunk", [7, 23, 64, 300])
 def test_chunks_end_at_lines(chunk, tmp_path, monkeypatch):
+    device, freed = device_of("emulated"), []
     monkeypatch.setattr(plain_lines, "CHUNK", chunk)
+    monkeypatch.setattr(plain_lines, "LARGE", 1)
+    monkeypatch.setattr(device, "pool", SimpleNamespace(free_all_blocks=lambda: freed.append(chunk)), raising=False)
     text = b"# first\n" + b"".join(b"%d %d %d\n" % (i, i % 9, i * 7) for i in range(60)) + b"%rest\n5 6 7"
     (tmp_path / "lines").write_bytes(text)
-    assert check(tmp_path / "lines", WEIGHTED, False, device_of("emulated")) is False, "the first line is a comment"
+    assert check(tmp_path / "lines", WEIGHTED, False, device) is False, "the first line is a comment"
     (tmp_path / "lines").write_bytes(text[8:])
-    assert check(tmp_path / "lines", WEIGHTED, False, device_of("emulated")) is (chunk > 7)
+    assert check(tmp_path / "lines", WEIGHTED, False, device) is (chunk > 7)
+    assert freed == [chunk] * 3 * (chunk > 7), "the memory of a column's parts goes back before the next is joined"
 
 
 @pytest.mark.parametrize("text", [
@@ -133,6 +138,12 @@ def test_the_host_reads_other_files(text, tmp_path):
 def test_a_zero_of_an_unusual_line_keeps_its_sign_beside_fractions(odd, on_gpu, tmp_path):
     (tmp_path / "lines").write_bytes(b"1 2 3.25\n" + odd + b"\n6 7 -0\n")
     assert check(tmp_path / "lines", WEIGHTED, False, device_of("emulated")) is on_gpu
+
+
+def test_a_zero_of_an_earlier_chunk_keeps_its_sign_beside_fractions(tmp_path, monkeypatch):
+    monkeypatch.setattr(plain_lines, "CHUNK", 16)
+    (tmp_path / "lines").write_bytes(b"1 2 3\n4 5 -0\n6 7 8\n1 2 9\n1 2 3.25\n")
+    assert check(tmp_path / "lines", WEIGHTED, False, device_of("emulated"))
 
 
 def test_a_line_that_is_left_out_tells_nothing_of_the_weights(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from loading import written
 
 import dgraph
-from dgraph._support import affinity, threads
+from dgraph._support import affinity, compiled, threads
 from dgraph.comm.rank_threads import at_most, rank_threads
 from dgraph.graph import rows
 from dgraph.graph.build import clean, clean_kernels, fingerprint
@@ -77,12 +77,17 @@ def test_figures_of_weights_are_those_of_any_number_of_threads():
     assert Csr(none, none, None).measured(2) == (0, 0, 0.0)
 
 
-@pytest.mark.parametrize("sizes", [[0], [1, 0, 7], [100, 3, 64, 65]])
+@pytest.mark.parametrize("sizes", [[0], [1, 0, 7], [100, 3, 64, 65], [5000, 127, 128, 193]])
 @pytest.mark.parametrize("count", [1, 4])
 def test_checksums_by_threads(sizes, count, monkeypatch):
-    monkeypatch.setattr(crc32, "PIECE", 16)
+    monkeypatch.setattr(crc32, "PIECE", 16 if sum(sizes) < 1000 else 700)
     buffers = [np.random.default_rng(size).integers(0, 256, size, np.uint8) for size in sizes]
     assert crc32.crc32_of([buffer.data for buffer in buffers], count) == [zlib.crc32(buffer) for buffer in buffers]
+
+
+def test_an_intrinsic_of_partitioning_stays_as_it_is():
+    intrinsic = object()
+    assert compiled._decorate_shared(lambda _: intrinsic, crc32.combined) is intrinsic
 
 
 def test_columns_in_an_arena_do_not_overlap(monkeypatch):

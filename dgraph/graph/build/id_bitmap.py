@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph._support.threads import extremes, in_order, shares
+from dgraph._support.threads import in_order, shares
 from dgraph.comm.base import Comm
 from dgraph.comm.rank_threads import rank_threads
 from dgraph.graph.block import gid_type
@@ -35,7 +35,11 @@ def id_bitmap(columns: Sequence[np.ndarray], comm: Comm) -> IdBitmap | None:
         comm: communicator of the ranks.
     """
     threads = rank_threads(comm)
-    largest = comm.largest(max((extremes(column, threads)[1] for column in columns if column.size), default=-1))
+    tops = [-1]
+    for column in columns:
+        if column.size:
+            shares(lambda part: tops.append(int(column[part].max())), column.size, threads)  # noqa: B023 - at once
+    largest = comm.largest(max(tops))
     edges = comm.total(sum(column.size for column in columns)) // 2
     if largest >= max(SMALL, SPAN * edges // comm.size):
         return None

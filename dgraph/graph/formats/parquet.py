@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dgraph._support.compiled import njit
 from dgraph._support.threads import in_order
 from dgraph.comm.base import Comm
 from dgraph.comm.rank_threads import rank_threads
@@ -29,7 +30,7 @@ from dgraph.graph.reading import Reading
 if TYPE_CHECKING:
     from dgraph.graph.load_options import LoadOptions
 
-ROWS = 1 << 18
+ROWS = 1 << 19
 """Rows read at a time: few calls that wait for the interpreter lock."""
 NAMED_ROWS = 1 << 14
 """Rows read at a time where a column holds text, which takes more memory."""
@@ -223,12 +224,11 @@ class _Part:
     def _put_narrow(self, values: np.ndarray, first: int) -> bool:
         """Store ids that fit 32 bits in one pass over them; return False if one does not, or the array is wider."""
         with self._lock:
-            if self._array is None and values.max(initial=0) <= NARROW_ID:
+            if self._array is None and values[:1].max(initial=0) <= NARROW_ID:
                 self._array = Arena().empty(self.size, IDS[0])
         if self._array is None or self._array.dtype != IDS[0]:
             return False
-        self._array[first - self.lo : first - self.lo + values.size] = values
-        return bool(values.max(initial=0) <= NARROW_ID)
+        return int(_narrowed(values, self._array[first - self.lo : first - self.lo + values.size])) <= NARROW_ID
 
     def _put(self, values: np.ndarray, first: int, kind: np.dtype) -> None:
         """Store values that the dtype ``kind`` holds."""
@@ -266,6 +266,21 @@ class _Part:
             array[first - self.lo : first - self.lo + values.size] = values
         self._array, self.batches = None, {}
         return array
+
+
+def _narrowed_few(values, ids):
+    ids[:] = values
+    return np.bitwise_or.reduce(values)
+
+
+@njit(cache=True, nogil=True, few=_narrowed_few)
+def _narrowed(values, ids):
+    """Store the low halves of uint64 values; return the bits that any of them has."""
+    bits = np.uint64(0)
+    for i in range(values.size):
+        bits |= values[i]
+        ids[i] = np.uint32(values[i])
+    return bits
 
 
 class _PerThread:

@@ -97,9 +97,9 @@ class WordTable:
         """Return the distinct words (dtype S) by code; ``spent``: give the memory of the table's letters back."""
         letters, offsets = self.texts
         words = large_array(offsets.size - 1, f"S{max(1, _lengths(offsets).max(initial=0))}")
-        words.view(np.uint8)[:] = 0
         for first in range(0, words.size, SPANS):  # all spans take more memory than the words
             part = offsets[first : first + SPANS + 1]
+            words[first : first + SPANS].view(np.uint8)[:] = 0
             copy_tokens(letters, spans_of(part), letters_of(words[first : first + SPANS]))
             if spent:
                 give_back(letters[part[0] : part[-1]])

@@ -76,7 +76,8 @@ def read_part(store: Store, part: int) -> LocalGraph:
         StoreError: a block is not as it was written.
     """
     file, graph = part_file(part), store.manifest["graph"]
-    gids = store.array(file, "gids")
+    store.check(file, store.manifest["files"][file]["arrays"])
+    gids, base = store.array(file, "gids"), graph["base"]
     masters = store.manifest["parts"][part]["masters"]
     mine, first = {}, masters
     for peer, count, columns, rows in store.array(file, "mine").reshape(-1, 4).tolist():
@@ -88,7 +89,7 @@ def read_part(store: Store, part: int) -> LocalGraph:
         offset += count
     return LocalGraph(
         n=graph["vertices"], m=graph["edges"], arcs=graph["arcs"], masters=masters, gids=gids,
-        original=store.array(file, "original") if graph["sparse_ids"] else gids + graph["base"],
+        original=store.array(file, "original") if graph["sparse_ids"] else gids + base if base else gids,
         out_degree=store.array(file, "out_degree"),
         out=Csr(store.array(file, "offsets"), store.array(file, "neighbours"), weights(store, part)),
         directed=graph["directed"], own_mirrors=mine, peer_mirrors=theirs,

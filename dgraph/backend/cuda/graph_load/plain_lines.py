@@ -29,6 +29,8 @@ SPAN = 256
 """Bytes in which a thread counts line feeds."""
 ODD = 1 << 16
 """Most lines of a chunk, and bytes of a line, that the host reads; with more it reads the file."""
+LARGE = 1 << 29
+"""Bytes of a column from which the memory of its parts, too small for arrays of edges, goes back to the GPU."""
 HELD = 4
 """Bytes of GPU memory a byte of the file: columns of short lines, once in parts and once joined."""
 KINDS = {name: getattr(scan, name) for name in ("SOURCE", "TARGET", "INTEGER", "NUMBER", "ANY")}
@@ -131,10 +133,17 @@ class _Parser:
         columns = [sources, targets, weights]
         if count:
             columns = self._without_odd(file, first, ends, odd, count, columns)
+        columns[2] = columns[2] if fractions else self._short(columns[2])
         for column, part in zip(self.columns, columns, strict=True):
             if part is not None:
                 column.append(part)
         self.lines += lines
+
+    def _short(self, weights: Any) -> Any:
+        """Return integers in 32 bits where these hold them; not those with a 0, which -0.0 differs from."""
+        if weights is None or not weights.size or not 1 <= float(weights.min()) <= float(weights.max()) < 2**31:
+            return weights
+        return weights.astype(WEIGHTS[0])
 
     def _without_odd(self, file: int, first: int, ends: Any, odd: Any, count: int, columns: list[Any]) -> list[Any]:
         """Return the columns without the odd lines of a chunk, which are kept for the host."""
@@ -177,13 +186,19 @@ class _Parser:
         """Return a column of the parts, and of the host's lines behind; the parts are freed."""
         if not parts or rest is None:
             return None
-        parts = [*parts, self.device.put(rest.astype(parts[0].dtype))] if rest.size else parts
-        return parts[0] if len(parts) == 1 else self.device.xp.concatenate(parts)
+        if rest.size:
+            parts.append(self.device.put(rest.astype(parts[0].dtype)))
+        column = parts[0] if len(parts) == 1 else self.device.xp.concatenate(parts)
+        parts.clear()
+        if column.nbytes >= LARGE:
+            self.device.pool.free_all_blocks()
+        return column
 
     def _narrowed(self, parts: list[Any], rest: np.ndarray | None) -> list[Any]:
         """Return weights in the first dtype that holds them and those of the host's lines."""
         level = 0 if rest is None or not rest.size else WEIGHTS.index(rest.dtype)
-        ranges = [(int(part.min()), int(part.max())) for part in parts if self.integral and part.size]
+        wide = [part for part in parts if self.integral and part.size and part.dtype != WEIGHTS[0]]
+        ranges = [(int(part.min()), int(part.max())) for part in wide]
         if not self.integral:
             level = 2
         elif any(low < -(2**31) or high >= 2**31 for low, high in ranges):
