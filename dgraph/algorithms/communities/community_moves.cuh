@@ -365,8 +365,7 @@ KERNEL add_totals(i64) {
     }
 }
 
-// Squares of masses.
-KERNEL add_quality(i64) { add_squares(); }
+KERNEL add_squares_of(i64) { add_squares(); } // masses
 
 // Mark vertices that may gain by a move.
 KERNEL mark_candidates(i64) {

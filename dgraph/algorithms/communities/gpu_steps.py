@@ -61,8 +61,6 @@ MEMBERS = (
 )  # fmt: skip
 """Members of ``Env``."""
 
-PLACES = {name: place for place, name in enumerate(MEMBERS)}
-
 
 @cache
 def text(narrow: bool, slots: int, shared: bool = False) -> str:
@@ -146,23 +144,20 @@ class GpuSteps:
         self, kernel: str, arrays: dict[str, Any], argument: int = 0, blocks: int = 0, cooperative: bool = False,
         **numbers: Any,
     ) -> None:  # fmt: skip
-        """Start a kernel; lists of ``arrays`` name the counters with their tally, and results go to the other ones."""
+        """Start a kernel for as many vertices as there are rows, or as the first array has values.
+
+        Lists of ``arrays`` name the counters with their tally, and results go to the other ones.
+        """
         tally, other = self.counters
         address = self.device.address(other)
-        places = {"n": len(arrays["offsets"]) - 1 if "offsets" in arrays else len(arrays["labels"]), "tally": tally}
+        n = len(arrays["offsets"]) - 1 if "offsets" in arrays else len(next(iter(arrays.values())))
+        places = {"n": n, "tally": tally}
         results = {"next_tally": address, "used": address + 8 * USED, "results": address + 8 * RESULTS}
         results |= {"gate": address + 8 * GATE, "draws": self.draws}
         if "targets" in arrays:
             results["tiles"] = tiles_of(len(arrays["targets"]), GROUPS)
-        members = {
-            place: value
-            for values in (places, self.tables, results, arrays, numbers)
-            for name, value in values.items()
-            if value is not None and (place := PLACES.get(name)) is not None
-        }
-        words = np.zeros(len(MEMBERS), np.uint64)
-        words[list(members)] = words_of(self.device, members.values())
-        self.module.set_environment(words)
+        members = places | self.tables | results | arrays | numbers
+        self.module.set_environment(words_of(self.device, map(members.get, MEMBERS)))
         blocks = blocks or self.device.blocks * self.module.resident(kernel)
         self.module.launch(kernel, blocks, argument, cooperative)
 
@@ -184,6 +179,13 @@ class GpuSteps:
         """Return the counters of the last launches, whose tally is then that of the next lists."""
         self.counters.reverse()
         return self.device.read(self.counters[0]).copy()
+
+    def _squares(self, masses: Any) -> int:
+        """Return the exact sum of the squares of masses."""
+        self._clear()
+        self._launch("add_squares_of", {"mass_of": masses})
+        counts = self._counted()
+        return sum(int(counts[SQUARES + i]) << 32 * i for i in range(4))
 
     def _tallied(self, arrays: dict[str, Any], every: bool, salt: int) -> np.ndarray:
         self._clear()
