@@ -206,11 +206,11 @@ struct Merging {
         if (own_sum) atomicAdd(loops, own_sum);
     }
 };
-KERNEL_OF(4) merge_rows(i64) { // cooperative
+KERNEL_OF(4) merge_rows(i64 groups) { // after each other; cooperative
     SHARED(Room, room);
     u32 due = 0;
     if (threadIdx.x == 0) room.loops = 0;
-    load_lists(room);
+    load_lists(room, (u32)groups);
     list_rows_of(room, env.salt, true);
     grid_barrier(env.gate, due);
     for (int group = 0; group < room.lists.groups; group++) {
@@ -221,9 +221,9 @@ KERNEL_OF(4) merge_rows(i64) { // cooperative
     if (SHARED_ROWS && env.gpus > 1) meet_peers(env.results + LOOPS, true, env.exchange + 1, due);
 }
 // The first ``lengths`` arcs of each row, at its new offset, or at its place in its group's row.
-KERNEL pack_rows(i64) {
+KERNEL pack_rows(i64 groups) {
     SHARED(Room, room);
-    load_lists(room);
+    load_lists(room, (u32)groups);
     walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool) {
         const i64 start = env.out_offsets ? env.out_offsets[v] : env.group_starts[env.groups[v]] + env.row_starts[v];
         const i64 shift = start - env.offsets[v], end = smaller(last, env.offsets[v] + env.lengths[v]);

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dgraph.algorithms.communities.community_totals import GROUPS
 from dgraph.algorithms.communities.gpu_shares import RowShares
 from dgraph.algorithms.communities.gpu_steps import COUNTS, FEW_FILLED, LOOPS, MOVES, STALLED, GpuLevel, GpuSteps
 
@@ -117,11 +118,12 @@ class GpuContraction(GpuSteps):
         mapped = {"offsets": starts[first : end + 1], "targets": arrays["out_targets"], "out_weights": weights}
         mapped |= {"weights": None if level.rows["weights"] is None else weights, "lengths": lengths[first:end]}
         mapped["most_labels"] = count
-        lists = self._listing(self._tallied(mapped, True, 0), {})
-        tally = self.copied(self.counters[0][:COUNTS])
+        counts = self._tallied(mapped, True, 0)
+        lists, tally = self._listing(counts, {}), self.copied(self.counters[0][:COUNTS])
+        groups = self._fewest(counts)
         self._clear()
         split |= {} if shares is None else shares.begin()
-        self._launch("merge_rows", mapped | lists, 0, self._grid("merge_rows", count, count)[0], True, **split)
+        self._launch("merge_rows", mapped | lists, groups, self._grid("merge_rows", count, count)[0], True, **split)
         counts = self._counted()
         if shares is not None:
             shares.check(int(counts[STALLED]))
@@ -130,7 +132,7 @@ class GpuContraction(GpuSteps):
         begins = [int(self.device.get(offsets[cut : cut + 1])[0]) for cut in cuts]
         packed = {"out_targets": xp.empty(begins[-1], np.uint32), "out_weights": xp.empty(begins[-1], kind)}
         mapped |= {"weights": weights, "out_offsets": offsets[first:], "tally": tally}
-        self._launch("pack_rows", mapped | lists | packed)
+        self._launch("pack_rows", mapped | lists | packed, groups)
         if shares is not None:
             for array in packed.values():
                 shares.spread(array, begins)
@@ -183,7 +185,7 @@ class GpuContraction(GpuSteps):
             "out_targets": xp.empty(arcs, np.uint32),
         }
         arrays["out_weights"] = xp.empty(arcs, self.kind) if weighted else None
-        self._launch("pack_rows", arrays)
+        self._launch("pack_rows", arrays, GROUPS)
         rows = offsets, arrays["out_targets"], arrays["out_weights"], arrays["group_mass"]
         return GpuLevel(*rows, level.loops + inner, distinct=False)
 

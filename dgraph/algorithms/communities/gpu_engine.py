@@ -157,7 +157,7 @@ class GpuEngine(GpuContraction):
         self._clear()
         blocks = self._grid("find_gaining", int(counts[:CHUNKS].sum()), n)[0]
         numbers |= {} if shares is None else shares.begin()
-        self._launch("find_gaining", arrays | lists, 0, blocks, True, **numbers)
+        self._launch("find_gaining", arrays | lists, self._fewest(counts), blocks, True, **numbers)
         counts = self._counted()
         if shares is not None:
             shares.check(int(counts[STALLED]))

@@ -40,7 +40,7 @@ PASSES = 1 << 13
 MOST_BLOCKS = 32
 """Blocks of a multiprocessor at most."""
 
-TILES, ARCS_OF_A_TILE = 8, 1 << 26
+TILES, ARCS_OF_A_TILE = 16, 1 << 25
 """Tiles of a chunk of a long row at most, and arcs of a level for each, of GROUPS sub-rounds: chunks for all blocks."""
 
 FEW_FILLED = 1024
@@ -216,6 +216,13 @@ class GpuSteps:
             tables |= {"own_sums": xp.zeros(chunks, np.uint64), "best_high": xp.empty(chunks, np.int64)}
             tables |= {"best_low": xp.empty(chunks, np.uint64), "best_label": xp.empty(chunks, np.uint32)}
         return lists
+
+    def _fewest(self, counts: np.ndarray) -> int:
+        """Return as few groups of the rows of a tally as tables have room for: a group ends with barriers."""
+        groups = GROUPS
+        while groups > 1 and slots_of(counts, groups // 2) <= len(self.tables["table"]):
+            groups //= 2
+        return groups
 
     def lists_of(self, level: GpuLevel) -> dict[str, Any]:
         """Return the lists of all rows of a level, with their tally."""
