@@ -40,7 +40,7 @@ PASSES = 1 << 13
 MOST_BLOCKS = 32
 """Blocks of a multiprocessor at most."""
 
-TILES, ARCS_OF_A_TILE = 16, 1 << 25
+TILES, ARCS_OF_A_TILE = 16, 1 << 26
 """Tiles of a chunk of a long row at most, and arcs of a level for each, of GROUPS sub-rounds: chunks for all blocks."""
 
 FEW_FILLED = 1024
