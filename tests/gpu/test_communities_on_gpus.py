@@ -156,12 +156,13 @@ def test_pieces_of_random_communities(mutant, monkeypatch):
     backend.device.mutants = () if mutant is None else (mutant,)
     for graph in (graph_of(), graph_of().on(device=backend)):
         dgraph.run("louvain", graph)
-    labels = np.random.default_rng(1).integers(0, 8, N)
+    n = searches[0].level.n
+    labels = np.random.default_rng(1).integers(0, 8, n)
     pieces = [
         search.engine.connected(search.level, labels.astype(kind))
         for search, kind in zip(searches, (np.int32, np.uint32), strict=True)
     ]
-    assert N // 8 < len(np.unique(pieces[0])) < N
+    assert 8 < len(np.unique(pieces[0])) < n
     assert np.array_equal(*pieces) == (mutant is None)
 
 
@@ -189,7 +190,7 @@ def test_a_contraction_to_few_groups_is_that_of_a_cpu(few, mutant, monkeypatch):
     backend.device.mutants = () if mutant is None else (mutant,)
     for device, kind in (("cpu", np.int32), (backend, np.uint32)):
         search = searches_of(graph_of("integers").on(device=device), monkeypatch)
-        coarse, groups = search.engine.coarse(search.level, (np.arange(N) // 4 * 4).astype(kind))
+        coarse, groups = search.engine.coarse(search.level, (np.arange(search.level.n) // 4 * 4).astype(kind))
         offsets, targets, weights, mass, *_ = coarse.rows if device == "cpu" else coarse.rows.values()
         matrix = np.zeros((coarse.n, coarse.n), np.int64)
         np.add.at(matrix, (np.repeat(np.arange(coarse.n), np.diff(offsets)), targets), weights.astype(np.int64))
@@ -245,7 +246,7 @@ def test_a_first_turn_leaves_moves_one_by_one_to_the_next(free, monkeypatch):
     monkeypatch.setattr(SearchSteps, "_settle", lambda *args: turns.append(settle(*args)) or turns[-1])
     graph = dgraph.Graph.load("rmat:9,symmetric", weights="unit", device="cpu")
     for name in ("louvain", "leiden"):
-        check(name, graph, random_state=3)
+        check(name, graph)
     assert [settled for _, settled in turns].count(False) in (2, 4)
 
 
@@ -264,8 +265,7 @@ def test_balanced_rounds_are_those_of_a_cpu(mutant, monkeypatch):
     monkeypatch.setattr(search_steps, "FREE", 0)
     graph, backend = dgraph.Graph.load("rmat:9,symmetric", weights="unit", device="cpu"), emulated.backend()
     backend.device.mutants = () if mutant is None else (mutant,)
-    wanted = dgraph.run("louvain", graph, random_state=3)
-    result = dgraph.run("louvain", graph.on(device=backend), random_state=3)
+    wanted, result = (dgraph.run("louvain", which) for which in (graph, graph.on(device=backend)))
     assert np.array_equal(result.columns["community"], wanted.columns["community"]) == (mutant is None)
 
 
@@ -286,6 +286,19 @@ def test_estimates_of_long_rows_are_those_of_a_cpu(mutant, monkeypatch):
 def test_a_limit_of_sizes_is_served_by_the_host():
     result = check("leiden", graph_of(m=300), max_size=5)
     assert dgraph.community_table(graph_of(m=300), result)["size"].max() <= 5
+
+
+@pytest.mark.parametrize("metric", ["modularity", "cpm"])
+def test_vertices_without_arcs_are_not_in_level_0_and_count(metric, monkeypatch):
+    src, dst, costs = [0, 2, 2, 4, 6], [2, 5, 2, 4, 7], [1, 2, 1, 3, 0]
+    options = {"n": 9, "directed": False, "keep_loops": True, "comm": SerialComm()}
+    graph = dgraph.Graph.from_edges(src, dst, costs, **options)
+    result = check("louvain", graph, metric=metric, resolution=0.5, initial=np.arange(9) // 6)
+    np.testing.assert_array_equal(result.columns["community"], [0, 1, 0, 3, 4, 0, 6, 7, 8])
+    if metric == "modularity":
+        assert result.summary[metric] == pytest.approx(dgraph.modularity(graph, result, resolution=0.5))
+    for device in ("cpu", emulated.backend()):
+        assert searches_of(graph.on(device=device), monkeypatch).level.n == 3
 
 
 def test_a_graph_without_edges():

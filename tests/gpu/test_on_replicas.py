@@ -203,10 +203,13 @@ def test_mutants_of_shared_rows_give_other_communities(name, mutant, shared_rows
 def test_small_levels_and_mailboxes_share_nothing_out(shared_rows, monkeypatch):
     monkeypatch.setattr(bulk_moves, "PIECE", gpu_shares.SPARE * gpu_shares.MOVER - 16)
     _, summary, _ = answers(2, graph_of(False), "louvain")
+    texts, text = [], gpu_steps.text
     monkeypatch.setattr(bulk_moves, "PIECE", 1 << 20)
     monkeypatch.setattr(gpu_shares, "LEAST_ARCS", 1 << 10)
+    monkeypatch.setattr(gpu_steps, "text", lambda *args: texts.append(args[2]) or text(*args))
     assert answers(2, graph_of(False), "louvain")[1] == summary
     assert not shared_rows
+    assert not any(texts)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dgraph.algorithms.communities import gpu_shares
 from dgraph.algorithms.communities.algorithm_base import SearchSettings
 from dgraph.algorithms.communities.community_search import Communities, CommunitySearch, first_labels
 from dgraph.algorithms.communities.gpu_engine import AT_ONCE, GpuEngine
@@ -43,12 +44,12 @@ class GpuCommunities(RowSolver):
             graph, device = self.backend.graph_of(ctx.local), self.backend.device
             require(device, self.bytes(RowSize.whole(ctx.local.n, graph.edges)), f"{name} on a GPU")
             engine, level = _begun(ctx, settings, graph, device)
-            labels = engine.alone(level.n) if start is None else _placed(graph, device, start, settings.most)
+            labels = engine.alone(level.n) if start is None else _placed(graph, device, start, engine.places[1])
         with ctx.record("compute"):
             steps = SearchSteps(ctx, settings, engine, level)
             labels, quality, polished = steps.communities(labels)
             columns = [_column(graph, device, engine.named(graph, part)) for part in (labels, *steps.parts(labels))]
-            count = engine.count(labels)
+            count = engine.count(labels) + ctx.local.n - level.n
         return Communities(
             columns[0], columns[1:], count, engine.units, quality, polished, steps.levels, steps.finished
         )  # fmt: skip
@@ -65,17 +66,18 @@ def _begun(ctx: Context, settings: SearchSettings, graph: Any, device: Any) -> t
         halves = 2.0 ** (shift // 2), 2.0 ** (shift - shift // 2)  # either is finite
         weights = xp.rint(costs * halves[0] * halves[1]).astype(np.int64)
     left = lambda: AT_ONCE if ctx.max_rounds is None else max(ctx.max_rounds - ctx.rounds, 1)  # noqa: E731
-    replicas = getattr(ctx.local, "replicas", None)
+    shared = graph.edges >= gpu_shares.LEAST_ARCS
+    replicas = getattr(ctx.local, "replicas", None) if shared else None
     engine = GpuEngine(device, weights is None and graph.edges < 1 << 31, settings.theta, left, replicas)
     level, whole = engine.level_of(graph, weights, settings.cpm)
-    engine.units = Units.of(settings.cpm, settings.resolution, whole, shift, level.n)
+    engine.units = Units.of(settings.cpm, settings.resolution, whole, shift, ctx.local.n)
     return engine, level
 
 
-def _placed(graph: Any, device: Any, start: np.ndarray, most: int) -> Any:
-    """Return the labels that masters start from, by original id."""
-    values, vertex = graph.arranged(device.put(start)), graph.id_places[1]
-    labels = first_labels(device.get(values if vertex is None else values[vertex]), most)
+def _placed(graph: Any, device: Any, start: np.ndarray, vertex: Any) -> Any:
+    """Return the labels that masters start from, by vertex of level 0; ``vertex``: position of each, None if equal."""
+    values = graph.arranged(device.put(start))
+    labels = first_labels(device.get(values if vertex is None else values[vertex]), len(start))
     return device.put(labels.astype(np.uint32))
 
 

@@ -206,11 +206,11 @@ struct Merging {
         if (own_sum) atomicAdd(loops, own_sum);
     }
 };
-KERNEL_OF(4) merge_rows(i64) { // cooperative
+KERNEL_OF(4) merge_rows(i64 groups) { // after each other; cooperative
     SHARED(Room, room);
     u32 due = 0;
     if (threadIdx.x == 0) room.loops = 0;
-    load_lists(room);
+    load_lists(room, (u32)groups);
     list_rows_of(room, env.salt, true);
     grid_barrier(env.gate, due);
     for (int group = 0; group < room.lists.groups; group++) {
@@ -221,9 +221,9 @@ KERNEL_OF(4) merge_rows(i64) { // cooperative
     if (SHARED_ROWS && env.gpus > 1) meet_peers(env.results + LOOPS, true, env.exchange + 1, due);
 }
 // The first ``lengths`` arcs of each row, at its new offset, or at its place in its group's row.
-KERNEL pack_rows(i64) {
+KERNEL pack_rows(i64 groups) {
     SHARED(Room, room);
-    load_lists(room);
+    load_lists(room, (u32)groups);
     walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool) {
         const i64 start = env.out_offsets ? env.out_offsets[v] : env.group_starts[env.groups[v]] + env.row_starts[v];
         const i64 shift = start - env.offsets[v], end = smaller(last, env.offsets[v] + env.lengths[v]);
@@ -258,6 +258,21 @@ KERNEL count_arcs(i64) {
     if (lane_id() == 0 && loops) atomicAdd(env.results + LOOPS, loops);
     if (lane_id() == 0 && unordered) atomicAdd(env.results + MOVES, unordered);
 }
+// Number the vertices that have arcs, ascending: ``swept``: number of each vertex, NONE without arcs; ``kept``: vertex of each number,
+// with its degree in ``group_mass`` and its length in ``group_rows``; MOVES: how many. Cooperative.
+KERNEL_OF(4) number_linked(i64) {
+    SHARED(Room, room);
+    u32 due = 0;
+    const auto linked = [](u32 v) {
+        if (!env.lengths[v]) env.swept[v] = NONE;
+        return env.lengths[v] != 0;
+    };
+    const u64 count = number_wanted(room, (u64)env.n, due, linked, [](u32 v, u32 number) {
+        env.swept[v] = number, env.kept[number] = v;
+        env.group_mass[number] = env.degrees[v], env.group_rows[number] = env.lengths[v];
+    });
+    if (thread_rank() == 0) env.results[MOVES] = count;
+}
 // ``lengths``: arcs of each row so far.
 KERNEL copy_arcs(i64) {
     SHARED(Room, room);
@@ -268,7 +283,8 @@ KERNEL copy_arcs(i64) {
             const u32 u = e < last ? env.targets[e] : v;
             const bool kept = u != v && weight(e);
             const u32 all = ballot(kept);
-            u64 at = lane_id() == 0 && all ? atomicAdd((u64*)env.lengths + number, (u64)__popc(all)) : 0;
+            if (!all) continue;
+            u64 at = lane_id() == 0 ? atomicAdd((u64*)env.lengths + number, (u64)__popc(all)) : 0;
             at = shuffle(at, 0) + env.out_offsets[number] + __popc(all & ((1u << lane_id()) - 1));
             if (!kept) continue;
             env.out_targets[at] = number_of(u);
@@ -333,9 +349,10 @@ KERNEL label_groups(i64) { // the smallest label of each group; ``proposed``, 0 
 KERNEL complement(i64) {
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.labels[v] = NONE - env.labels[v];
 }
-KERNEL name_labels(i64) { // ``degrees``: the original id of the label at each position
+KERNEL name_labels(i64) { // ``degrees``: the original id of the label at each position, its own where no arcs are
     for (u64 i = thread_rank(); i < (u64)env.n; i += threads()) {
-        const u32 label = env.labels[number_of((u32)i)], position = env.vertex ? env.vertex[label] : label;
+        const u32 number = number_of((u32)i), label = number == NONE ? NONE : env.labels[number];
+        const u32 position = number == NONE ? (u32)i : env.vertex ? env.vertex[label] : label;
         env.degrees[i] = env.ids ? env.ids[position] : env.wide_ids[position];
     }
 }

@@ -5,7 +5,7 @@
 #define SHORT 32 // arcs of a row that the lanes of a warp hold
 #define BLOCK_SLOTS (WARP_SLOTS * (BLOCK / 32))
 #define BLOCK_MOST (BLOCK_SLOTS / 4 * 3)
-#define TILE_ARCS (BLOCK_SLOTS / 2) // arcs of a chunk that a block adds before it looks whether its table is filled
+#define TILE_ARCS (BLOCK_SLOTS / 4) // arcs of a chunk that a block adds before it looks whether its table is filled
 #define ROW_CHUNK (env.tiles * TILE_ARCS)
 #define AT_ONCE 4 // arcs that a thread reads before it uses the first
 #define POURED 4 // slots of its table that a thread adds to a row's at once
@@ -181,8 +181,8 @@ DEVICE int group_count(u64 rows) {
     return groups;
 }
 
-// Load the tally, whose sub-rounds are united to as many as there are: those of a ``round``, or GROUPS.
-DEVICE void load_lists(Room& room, bool round = false) {
+// Load the tally, whose sub-rounds are united to ``groups``; 0: those of a round.
+DEVICE void load_lists(Room& room, u32 groups = GROUPS) {
     Lists& lists = room.lists;
     u64 rows = 0;
     for (u32 i = threadIdx.x; i < COUNTS; i += BLOCK) {
@@ -192,7 +192,7 @@ DEVICE void load_lists(Room& room, bool round = false) {
         else room.base[i - SLOTS] = count;
     }
     rows = block_sum(room, rows);
-    const u32 groups = round ? group_count(rows) : GROUPS;
+    if (!groups) groups = (u32)group_count(rows);
     for (u32 i = threadIdx.x; i < groups * CLASSES; i += BLOCK)
         for (u32 k = i + groups * CLASSES; k < CHUNKS; k += groups * CLASSES) lists.start[i + 1] += lists.start[k + 1];
     for (u32 i = threadIdx.x; i < groups; i += BLOCK)

@@ -283,7 +283,7 @@ KERNEL_OF(4) move_rounds(i64 most) {
     SHARED(Room, room);
     u32 due = 0;
     i64 salt = env.salt, exchange = env.exchange;
-    load_lists(room, true);
+    load_lists(room, 0);
     if (threadIdx.x == 0) {
         room.first = {env.search[START], env.search[START + 1]}, room.most = {env.search[BEST], env.search[BEST + 1]};
         room.gained = (i64)env.search[GAINED];
@@ -296,7 +296,7 @@ KERNEL_OF(4) move_rounds(i64 most) {
         if (room.improved)
             for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.kept[v] = FRESH(env.labels + v);
         salt = next_of(salt);
-        load_lists(room, true);
+        load_lists(room, 0);
         const i64 rows = (i64)room.lists.start[room.lists.groups * CLASSES];
         const bool fits = rows >= env.fewest && rows <= env.most_rows && (i64)room.lists.slots <= env.most_slots &&
                           (i64)room.lists.chunk_start[room.lists.groups] <= env.most_chunks;
@@ -365,8 +365,7 @@ KERNEL add_totals(i64) {
     }
 }
 
-// Squares of masses.
-KERNEL add_quality(i64) { add_squares(); }
+KERNEL add_squares_of(i64) { add_squares(); } // masses
 
 // Mark vertices that may gain by a move.
 KERNEL mark_candidates(i64) {
@@ -378,11 +377,11 @@ KERNEL mark_candidates(i64) {
     }
 }
 
-// Of the active vertices, leave those active that gain by a move, and count them. Cooperative.
-KERNEL_OF(4) find_gaining(i64) {
+// Of the active vertices, leave those active that gain by a move, and count them: ``groups`` after each other. Cooperative.
+KERNEL_OF(4) find_gaining(i64 groups) {
     SHARED(Room, room);
     u32 due = 0;
-    load_lists(room);
+    load_lists(room, (u32)groups);
     list_rows_of(room, env.salt, false);
     grid_barrier(env.gate, due);
     const Moving<false> finding = moving_of<false>(room, -1, true);

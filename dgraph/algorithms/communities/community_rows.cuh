@@ -248,13 +248,13 @@ DEVICE void keep_best(u64 j, const Score& best) {
     if (threadIdx.x == 0) env.best_high[j] = best.high, env.best_low[j] = best.low, env.best_label[j] = best.label;
 }
 // Add the sums of a block's table to a row's, by threads, and empty it: several at once, as each waits for global memory.
-DEVICE void pour(const Near& from, const Far& to, u32 slots) {
-    for (u32 first = threadIdx.x; first < BLOCK_SLOTS; first += POURED * BLOCK) {
+DEVICE void pour(const Near& from, u32 filled, const Far& to, u32 slots) {
+    for (u32 first = threadIdx.x; first < filled; first += POURED * BLOCK) {
         u32 label[POURED], place[POURED], left = 0; // left: bits of labels that have no slot yet
         weight_t sum[POURED];
         for (int k = 0; k < POURED; k++) {
             const u32 s = first + k * BLOCK;
-            label[k] = s < BLOCK_SLOTS ? from.key(s) : NONE;
+            label[k] = s < filled ? from.key(s) : NONE;
             if (label[k] == NONE) continue;
             sum[k] = from.sum(s), place[k] = (u32)place_of(label[k], slots), left |= 1u << k;
             from.clear(s);
@@ -276,21 +276,22 @@ DEVICE void pour(const Near& from, const Far& to, u32 slots) {
 template <class M> CALLED void add_chunk(M& m, const Chunk& c, Room& room) {
     if (threadIdx.x == 0) room.filled = 0;
     const Near table = {room.keys, room.sums};
-    clear_by_block(table, BLOCK_SLOTS);
     const i64 first = env.offsets[c.v] + (i64)c.k * ROW_CHUNK, last = smaller(first + ROW_CHUNK, env.offsets[c.v + 1]);
+    const u32 slots = last - first > TILE_ARCS ? BLOCK_SLOTS : 2 * TILE_ARCS;
+    clear_by_block(table, slots);
     u64 own = 0;
     Score best = no_score();
     for (i64 tile = first; tile < last; tile += TILE_ARCS) {
         const i64 end = smaller(tile + TILE_ARCS, last);
         u32 added;
-        own += add_arcs(m, table, BLOCK_SLOTS, tile, end, threadIdx.x, BLOCK, added, best);
+        own += add_arcs(m, table, slots, tile, end, threadIdx.x, BLOCK, added, best);
         added = warp_sum(added);
         if (lane_id() == 0 && added) atomicAdd(&room.filled, added);
         __syncthreads();
-        const bool pours = end == last || FRESH(&room.filled) > BLOCK_SLOTS / 4;
+        const bool pours = end == last || FRESH(&room.filled) > BLOCK_SLOTS / 2;
         __syncthreads();
         if (!pours) continue;
-        pour(table, c.table, (u32)c.slots);
+        pour(table, slots, c.table, (u32)c.slots);
         if (threadIdx.x == 0) room.filled = 0;
         __syncthreads();
     }

@@ -79,20 +79,26 @@ class CommunitySearch(HostSolver):
         with ctx.record("prepare"):
             rows = ctx.rows("all", order="id", weights=True, simple=False)
             ctx.weighted |= rows.costs is not None
-            level, engine = self._begin(rows, settings)
-            labels = np.arange(rows.n, dtype=np.int32) if start is None else _shared_labels(rows, start, settings.most)
+            level, engine, linked = self._begin(rows, settings)
+            labels = engine.alone(level.n) if start is None else _shared_labels(rows, start, linked, settings.most)
         with ctx.record("compute"):
             steps = SearchSteps(ctx, settings, engine, level)
             labels, quality, polished = steps.communities(labels)
-            parts = list(steps.parts(labels))
-        mine = rows.places[ctx.comm.rank]
-        columns = [rows.ids[part][mine] for part in (labels, *parts)]
+            parts, columns = list(steps.parts(labels)), []
+        for part in (labels, *parts):
+            names = rows.ids.copy()
+            names[linked] = rows.ids[linked[part]]
+            columns.append(names[rows.places[ctx.comm.rank]])
+        count = engine.count(labels) + rows.n - level.n
         return Communities(
-            columns[0], columns[1:], engine.count(labels), engine.units, quality, polished, steps.levels, steps.finished
-        )
+            columns[0], columns[1:], count, engine.units, quality, polished, steps.levels, steps.finished
+        )  # fmt: skip
 
-    def _begin(self, rows: NumberedRows, settings: SearchSettings) -> tuple[GraphLevel, HostEngine]:
-        """Return level 0 and the engine."""
+    def _begin(self, rows: NumberedRows, settings: SearchSettings) -> tuple[GraphLevel, HostEngine, np.ndarray]:
+        """Return level 0, the engine, and the vertices of the graph that level 0 has, ascending.
+
+        These are the ones with arcs to others, as others stay alone; all of them if none has such arcs.
+        """
         weights, shift = integer_weights(rows.costs, len(rows.targets))
         offsets, targets, ones = rows.offsets, rows.targets.astype(np.int32), np.ones(rows.n, np.int64)
         degrees, loops = np.empty(rows.n, np.int64), np.empty(rows.n, np.int64)
@@ -101,17 +107,24 @@ class CommunitySearch(HostSolver):
             offsets = starts_of(np.bincount(rows.sources[used], minlength=rows.n))
             targets, weights = targets[used], weights[used]
         units = Units.of(settings.cpm, settings.resolution, int(degrees.sum()), shift, rows.n)
-        mass = ones if settings.cpm else degrees
+        mass, linked, apart = ones if settings.cpm else degrees, np.diff(offsets) > 0, 0
+        if linked.any() and not linked.all():
+            apart = units.quality(int(loops[~linked].sum()), mass[~linked])
+            targets = (np.cumsum(linked, dtype=np.int32) - 1)[targets]
+            offsets, ones = np.append(offsets[:-1][linked], offsets[-1]), ones[linked]
+            loops, mass = loops[linked], mass[linked]
+        else:
+            linked[:] = True
         level = GraphLevel(offsets, targets, weights.astype(units.kind(rows.n), copy=False), loops, mass, ones)
-        return level, HostEngine(units, settings.most, settings.theta, self.team)
+        return level, HostEngine(units, settings.most, settings.theta, self.team, apart), np.flatnonzero(linked)
 
 
-def _shared_labels(rows: NumberedRows, start: np.ndarray, most: int) -> np.ndarray:
-    """Return labels of masters, ≥ 0 or -1 if alone, as numbers of all vertices; collective."""
+def _shared_labels(rows: NumberedRows, start: np.ndarray, linked: np.ndarray, most: int) -> np.ndarray:
+    """Return labels of masters, ≥ 0 or -1 if alone, as numbers of the ``linked`` vertices; collective."""
     labels = np.empty(rows.n, np.int64)
     for place, values in zip(rows.places, rows.comm.allgatherv(start), strict=True):
         labels[place] = values
-    return first_labels(labels, most)
+    return first_labels(labels[linked], most)
 
 
 def first_labels(labels: np.ndarray, most: int) -> np.ndarray:

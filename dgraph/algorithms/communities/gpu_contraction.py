@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dgraph.algorithms.communities.community_totals import GROUPS
 from dgraph.algorithms.communities.gpu_shares import RowShares
 from dgraph.algorithms.communities.gpu_steps import COUNTS, FEW_FILLED, LOOPS, MOVES, STALLED, GpuLevel, GpuSteps
 
@@ -17,10 +18,19 @@ PAIRS = 4
 
 
 class GpuContraction(GpuSteps):
-    """Steps that make a level of a graph or of another level."""
+    """Steps that make a level of a graph or of another level.
+
+    Attributes:
+        places: vertex of level 0 at each position of the graph, NONE if it has no arcs, and the position of each
+            vertex; None twice if equal.
+        squares_apart: sum of the squares of the masses of vertices without arcs.
+    """
+
+    places: tuple[Any, Any] = None, None
+    squares_apart = 0
 
     def level_of(self, graph: Any, weights: Any, cpm: bool) -> tuple[GpuLevel, int]:
-        """Return level 0 of a graph, its vertices by original id, and the sum of all weights, with loops twice.
+        """Return level 0 of a graph, its vertices with arcs by id, and the sum of all weights, with loops twice.
 
         Args:
             graph: on the GPU.
@@ -35,23 +45,47 @@ class GpuContraction(GpuSteps):
             self._launch("widen", {"labels": arcs.offsets, "degrees": offsets})
         rows = {"offsets": offsets, "targets": arcs.neighbours, "weights": weights}
         source = GpuLevel(rows["offsets"], rows["targets"], weights, None, 0)
-        arrays = rows | self.lists_of(source) | {"place": graph.id_places[0], "degrees": xp.zeros(n, np.int64)}
+        self.places = graph.id_places
+        arrays = rows | self.lists_of(source) | {"place": self.places[0], "degrees": xp.zeros(n, np.int64)}
         arrays["lengths"] = xp.zeros(n, np.int64)
         self._clear()
         self._launch("count_arcs", arrays)
-        counts = self._counted()
-        offsets = self._starts(arrays["lengths"])
+        counts, degrees = self._counted(), arrays["degrees"]
+        whole = int(self.device.get(degrees.sum())) if n else 0
+        masses, lengths = self._linked(arrays)
+        count = len(masses)
+        if cpm:
+            masses, self.squares_apart = xp.ones(count, np.int64), n - count
+        elif count < n and counts[LOOPS]:
+            self.squares_apart = self._squares(degrees) - self._squares(masses)
+        offsets = self._starts(lengths)
         kept = int(self.device.get(offsets[-1:])[0])
-        arrays |= {"lengths": xp.zeros(n, np.int64), "out_offsets": offsets, "out_targets": xp.empty(kept, np.uint32)}
+        arrays |= {"place": self.places[0], "lengths": xp.zeros(count, np.int64), "out_offsets": offsets}
+        arrays |= {"out_targets": xp.empty(kept, np.uint32)}
         arrays["out_weights"] = None if weights is None else xp.empty(kept, self.kind)
         self._launch("copy_arcs", arrays)
-        degrees = arrays["degrees"]
-        mass = xp.ones(n, np.int64) if cpm else degrees
-        whole = int(self.device.get(degrees.sum())) if n else 0
         level = GpuLevel(
-            offsets, arrays["out_targets"], arrays["out_weights"], mass, int(counts[LOOPS]), not counts[MOVES]
+            offsets, arrays["out_targets"], arrays["out_weights"], masses, int(counts[LOOPS]), not counts[MOVES]
         )
         return level, whole
+
+    def _linked(self, arrays: dict[str, Any]) -> tuple[Any, Any]:
+        """Return degrees and lengths of the vertices with arcs; number these in ``places`` if there are others."""
+        xp, n = self.xp, len(arrays["lengths"])
+        numbers = {"swept": xp.empty(n, np.uint32), "kept": xp.empty(n, np.uint32)}
+        packed = {"group_mass": xp.empty(n, np.int64), "group_rows": xp.empty(n, np.int64)}
+        self._clear()
+        self._launch("number_linked", arrays | numbers | packed, 0, self._grid("number_linked", n, n)[0], True)
+        count = int(self._counted()[MOVES])
+        if not 0 < count < n:
+            return arrays["degrees"], arrays["lengths"]
+        place, vertex = self.places
+        linked = numbers["kept"][:count]
+        self.places = (
+            numbers["swept"] if place is None else self.through(numbers["swept"], place),
+            linked if vertex is None else self.through(vertex, linked),
+        )
+        return self.copied(packed["group_mass"][:count]), packed["group_rows"][:count]
 
     def coarse(self, level: GpuLevel, labels: Any, large: bool = False) -> tuple[GpuLevel, Any]:
         """Return the level with a vertex for each label, and the vertex of it for each vertex.
@@ -84,11 +118,12 @@ class GpuContraction(GpuSteps):
         mapped = {"offsets": starts[first : end + 1], "targets": arrays["out_targets"], "out_weights": weights}
         mapped |= {"weights": None if level.rows["weights"] is None else weights, "lengths": lengths[first:end]}
         mapped["most_labels"] = count
-        lists = self._listing(self._tallied(mapped, True, 0), {})
-        tally = self.copied(self.counters[0][:COUNTS])
+        counts = self._tallied(mapped, True, 0)
+        lists, tally = self._listing(counts, {}), self.copied(self.counters[0][:COUNTS])
+        groups = self._fewest(counts)
         self._clear()
         split |= {} if shares is None else shares.begin()
-        self._launch("merge_rows", mapped | lists, 0, self._grid("merge_rows", count, count)[0], True, **split)
+        self._launch("merge_rows", mapped | lists, groups, self._grid("merge_rows", count, count)[0], True, **split)
         counts = self._counted()
         if shares is not None:
             shares.check(int(counts[STALLED]))
@@ -97,7 +132,7 @@ class GpuContraction(GpuSteps):
         begins = [int(self.device.get(offsets[cut : cut + 1])[0]) for cut in cuts]
         packed = {"out_targets": xp.empty(begins[-1], np.uint32), "out_weights": xp.empty(begins[-1], kind)}
         mapped |= {"weights": weights, "out_offsets": offsets[first:], "tally": tally}
-        self._launch("pack_rows", mapped | lists | packed)
+        self._launch("pack_rows", mapped | lists | packed, groups)
         if shares is not None:
             for array in packed.values():
                 shares.spread(array, begins)
@@ -150,7 +185,7 @@ class GpuContraction(GpuSteps):
             "out_targets": xp.empty(arcs, np.uint32),
         }
         arrays["out_weights"] = xp.empty(arcs, self.kind) if weighted else None
-        self._launch("pack_rows", arrays)
+        self._launch("pack_rows", arrays, GROUPS)
         rows = offsets, arrays["out_targets"], arrays["out_weights"], arrays["group_mass"]
         return GpuLevel(*rows, level.loops + inner, distinct=False)
 
@@ -203,12 +238,13 @@ class GpuContraction(GpuSteps):
         return mapped
 
     def named(self, graph: Any, labels: Any) -> Any:
-        """Return the original id of each vertex's label, int64, by position of the graph."""
-        place, vertex = graph.id_places
-        arrays = {"labels": labels, "place": place, "vertex": vertex, "degrees": self.xp.empty(len(labels), np.int64)}
+        """Return the original id of each vertex's label, or its own without arcs, int64, by position of the graph."""
+        place, vertex = self.places
+        names = self.xp.empty(len(graph.original), np.int64)
+        arrays = {"degrees": names, "labels": labels, "place": place, "vertex": vertex}
         arrays["ids" if graph.original.dtype == np.uint32 else "wide_ids"] = graph.original
         self._launch("name_labels", arrays)
-        return arrays["degrees"]
+        return names
 
     def changes(self, labels: Any, others: Any) -> int:
         """Return the number of vertices with two labels."""

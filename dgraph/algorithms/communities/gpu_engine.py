@@ -18,7 +18,6 @@ from dgraph.algorithms.communities.gpu_steps import (
     CHUNKS,
     MOVES,
     RESULTS,
-    SQUARES,
     STALLED,
     USED,
     WORDS,
@@ -83,14 +82,9 @@ class GpuEngine(GpuContraction):
         return totals
 
     def quality(self, level: GpuLevel) -> int:
-        """Return the exact quality of communities that are a level's vertices."""
-        self._clear()
-        self._launch("add_quality", level.rows | {"mass_of": level.rows["mass"]})
-        return self._quality(level.loops, self._counted())
-
-    def _quality(self, inner: int, counts: np.ndarray) -> int:
-        squares = sum(int(counts[SQUARES + i]) << 32 * i for i in range(4))
-        return self.units.scale * inner - self.units.price * squares
+        """Return the exact quality of communities that are a level's vertices, and of vertices without arcs."""
+        squares = self._squares(level.rows["mass"]) + self.squares_apart
+        return self.units.scale * level.loops - self.units.price * squares
 
     def move(
         self, partition: GpuPartition, salts: Callable[[], int], go_on: Callable[[int], bool], least: int = 0,
@@ -101,9 +95,7 @@ class GpuEngine(GpuContraction):
         A launch runs many rounds. It compares the quality by its changes: the weight within communities begins at 0.
         """
         xp, device, n, units = self.xp, self.device, partition.level.n, self.units
-        self._clear()
-        self._launch("add_quality", partition.arrays)
-        start, kept = self._quality(0, self._counted()), self.copied(partition.labels)
+        start, kept = -units.price * self._squares(partition.totals["mass_of"]), self.copied(partition.labels)
         words = xp.zeros(WORDS + ACTIVES + AT_ONCE, np.uint64)
         search = words[WORDS:]
         device.write(search[:2], np.array(_limbs(start), np.uint64))
@@ -165,7 +157,7 @@ class GpuEngine(GpuContraction):
         self._clear()
         blocks = self._grid("find_gaining", int(counts[:CHUNKS].sum()), n)[0]
         numbers |= {} if shares is None else shares.begin()
-        self._launch("find_gaining", arrays | lists, 0, blocks, True, **numbers)
+        self._launch("find_gaining", arrays | lists, self._fewest(counts), blocks, True, **numbers)
         counts = self._counted()
         if shares is not None:
             shares.check(int(counts[STALLED]))

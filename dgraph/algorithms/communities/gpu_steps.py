@@ -40,7 +40,7 @@ PASSES = 1 << 13
 MOST_BLOCKS = 32
 """Blocks of a multiprocessor at most."""
 
-TILES, ARCS_OF_A_TILE = 8, 1 << 26
+TILES, ARCS_OF_A_TILE = 16, 1 << 26
 """Tiles of a chunk of a long row at most, and arcs of a level for each, of GROUPS sub-rounds: chunks for all blocks."""
 
 FEW_FILLED = 1024
@@ -60,8 +60,6 @@ MEMBERS = (
     "most_labels", "patience", "many",
 )  # fmt: skip
 """Members of ``Env``."""
-
-PLACES = {name: place for place, name in enumerate(MEMBERS)}
 
 
 @cache
@@ -146,23 +144,20 @@ class GpuSteps:
         self, kernel: str, arrays: dict[str, Any], argument: int = 0, blocks: int = 0, cooperative: bool = False,
         **numbers: Any,
     ) -> None:  # fmt: skip
-        """Start a kernel; lists of ``arrays`` name the counters with their tally, and results go to the other ones."""
+        """Start a kernel for as many vertices as there are rows, or as the first array has values.
+
+        Lists of ``arrays`` name the counters with their tally, and results go to the other ones.
+        """
         tally, other = self.counters
         address = self.device.address(other)
-        places = {"n": len(arrays["offsets"]) - 1 if "offsets" in arrays else len(arrays["labels"]), "tally": tally}
+        n = len(arrays["offsets"]) - 1 if "offsets" in arrays else len(next(iter(arrays.values())))
+        places = {"n": n, "tally": tally}
         results = {"next_tally": address, "used": address + 8 * USED, "results": address + 8 * RESULTS}
         results |= {"gate": address + 8 * GATE, "draws": self.draws}
         if "targets" in arrays:
             results["tiles"] = tiles_of(len(arrays["targets"]), GROUPS)
-        members = {
-            place: value
-            for values in (places, self.tables, results, arrays, numbers)
-            for name, value in values.items()
-            if value is not None and (place := PLACES.get(name)) is not None
-        }
-        words = np.zeros(len(MEMBERS), np.uint64)
-        words[list(members)] = words_of(self.device, members.values())
-        self.module.set_environment(words)
+        members = places | self.tables | results | arrays | numbers
+        self.module.set_environment(words_of(self.device, map(members.get, MEMBERS)))
         blocks = blocks or self.device.blocks * self.module.resident(kernel)
         self.module.launch(kernel, blocks, argument, cooperative)
 
@@ -184,6 +179,13 @@ class GpuSteps:
         """Return the counters of the last launches, whose tally is then that of the next lists."""
         self.counters.reverse()
         return self.device.read(self.counters[0]).copy()
+
+    def _squares(self, masses: Any) -> int:
+        """Return the exact sum of the squares of masses."""
+        self._clear()
+        self._launch("add_squares_of", {"mass_of": masses})
+        counts = self._counted()
+        return sum(int(counts[SQUARES + i]) << 32 * i for i in range(4))
 
     def _tallied(self, arrays: dict[str, Any], every: bool, salt: int) -> np.ndarray:
         self._clear()
@@ -214,6 +216,13 @@ class GpuSteps:
             tables |= {"own_sums": xp.zeros(chunks, np.uint64), "best_high": xp.empty(chunks, np.int64)}
             tables |= {"best_low": xp.empty(chunks, np.uint64), "best_label": xp.empty(chunks, np.uint32)}
         return lists
+
+    def _fewest(self, counts: np.ndarray) -> int:
+        """Return as few groups of the rows of a tally as tables have room for: a group ends with barriers."""
+        groups = GROUPS
+        while groups > 1 and slots_of(counts, groups // 2) <= len(self.tables["table"]):
+            groups //= 2
+        return groups
 
     def lists_of(self, level: GpuLevel) -> dict[str, Any]:
         """Return the lists of all rows of a level, with their tally."""

@@ -21,12 +21,13 @@ class HostEngine:
         most: largest number of the graph's vertices in a community.
         theta: randomness of the refinement.
         team: threads.
+        apart: quality of vertices without arcs, which are not in level 0.
     """
 
     move, gaining, refine = move, gaining, refine
 
-    def __init__(self, units: Units, most: int, theta: float | None, team: Team):
-        self.units, self.most, self.theta, self.team = units, most, theta, team
+    def __init__(self, units: Units, most: int, theta: float | None, team: Team, apart: int):
+        self.units, self.most, self.theta, self.team, self.apart = units, most, theta, team, apart
 
     def partition(self, level: GraphLevel, labels: np.ndarray) -> Partition:
         """Return labels with their totals."""
@@ -37,8 +38,8 @@ class HostEngine:
         return labels.copy()
 
     def quality(self, level: GraphLevel) -> int:
-        """Return the exact quality of communities that are a level's vertices."""
-        return self.units.quality(int(level.loops.sum()), level.mass)
+        """Return the exact quality of communities that are a level's vertices, and of vertices without arcs."""
+        return self.units.quality(int(level.loops.sum()), level.mass) + self.apart
 
     def sweep(self, partition: Partition, active: np.ndarray, count: int, listed: np.ndarray | None) -> np.ndarray:
         """Move ``listed`` vertices and the first ``count`` active ones, in turn; return them, ascending."""

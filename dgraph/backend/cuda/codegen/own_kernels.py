@@ -20,8 +20,12 @@ def own_text(definitions: str, *names: str) -> str:
 def words_of(device: Any, values: Iterable[Any]) -> np.ndarray:
     """Return integers, and addresses of arrays, as the words of an ``Env``; None and empty arrays are null pointers."""
     words = [
-        int(value or 0) % 2**64
-        if value is None or isinstance(value, (int, np.integer))
+        0
+        if value is None
+        else value % 2**64
+        if type(value) is int
+        else int(value) % 2**64
+        if isinstance(value, (int, np.integer))
         else device.address(value)
         if value.size
         else 0
