@@ -26,7 +26,7 @@ class Levels(Program):
     source: int = 0
     limit: int = UNREACHED
 
-    summary = "reached", "level"
+    end_figure = "reached", "level"
 
     level = Field("int32", reduce=MIN)
 
@@ -121,7 +121,7 @@ class Hops(Program):
     limit: int = UNREACHED
     directions = ("push",)
     local_rounds = True
-    summary = "reached", "level"
+    end_figure = "reached", "level"
 
     level = Field("int32", reduce=MIN)
 

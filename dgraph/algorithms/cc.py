@@ -14,7 +14,7 @@ from dgraph.program import MIN, Field, Program
 class Labels(Program):
     """Label propagation: every vertex takes the smallest label of its neighbours until no label falls."""
 
-    summary = "own", "label"
+    end_figure = "own", "label"
 
     label = Field("int64", reduce=MIN)
 

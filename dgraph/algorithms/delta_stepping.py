@@ -24,7 +24,7 @@ class Distances(Program):
     source: int = 0
     delta: float = 1.0
 
-    summary = "reached", "dist"
+    end_figure = "reached", "dist"
 
     dist = Field("int64", reduce=MIN)
 

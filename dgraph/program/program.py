@@ -114,7 +114,7 @@ class Program:
         residual: name of the global that says after a round how far the program is from its tolerance;
             ``Options(record="residual")`` records it. None: there is none.
         residual_from: first round, from 1, after which it does.
-        summary: figure that ranks reduce at the end of the rounds, where GPUs drive them: "reached" or "own" (see
+        end_figure: figure that ranks reduce at the end of the rounds, where GPUs drive them: "reached" or "own" (see
             ``State``), and its field. None: there is none.
         traversal: traversal strategy, for algorithms with variants; see :meth:`with_traversal`.
         parameters: of an instance, parameter → value.
@@ -147,7 +147,7 @@ class Program:
     widens = True
     residual: ClassVar[str | None] = None
     residual_from: ClassVar[int] = 1
-    summary: ClassVar[tuple[str, str] | None] = None
+    end_figure: ClassVar[tuple[str, str] | None] = None
     traversal: ClassVar[Traversal | None] = None
 
     def __init__(self, **parameters: Any):

@@ -101,7 +101,7 @@ class Traced:
     @property
     def summary_kind(self) -> type:
         """NumPy's type of the largest value in the program's summary."""
-        _, name = self.program.summary or ("", "")
+        _, name = self.program.end_figure or ("", "")
         return np.float64 if self.fields[name].dtype[0] == "f" else np.int64
 
     @derived

@@ -45,7 +45,7 @@ POST_PULLED = POST_SEEN + 1
 POST_BESIDE = POST_PULLED + 2
 """Nanoseconds of messages that the second part of pulls has hidden so far."""
 POST_SUMMARY = POST_BESIDE + 1
-"""First of three words of the program's :attr:`~dgraph.program.program.Program.summary`."""
+"""First of three words of the program's :attr:`~dgraph.program.program.Program.end_figure`."""
 
 _WORDS = slots(globals(), set(), "POST_")
 POST_PEERS, POST_PEER = POST_SUMMARY + 3, 8

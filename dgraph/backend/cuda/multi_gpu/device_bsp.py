@@ -96,7 +96,7 @@ class DeviceBsp:
         passes = machine.traced.all or "whole" in (machine.traced.step or {})
         self.follows = one and not (passes or exchange.broadcasts) and exchange.runs_multi_gpu
         self.grows = self.follows and machine.local.arcs >= GROWTH * exchange.most
-        self.summary = np.zeros(4 if machine.traced.program.summary else 0, np.int64)
+        self.summary = np.zeros(4 if machine.traced.program.end_figure else 0, np.int64)
 
     def run(self, limit: int) -> bool:
         """Run rounds until the program ends, a rank needs its host, or round ``limit`` is next; collective.

@@ -138,7 +138,7 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
 
     def launch_summary(self) -> None:
         """Launch the kernel of the program's summary, which does nothing until GPUs have ended the program."""
-        arrays, (kernel, name) = self.arrays, self.traced.program.summary or ("", "")
+        arrays, (kernel, name) = self.arrays, self.traced.program.end_figure or ("", "")
         values = arrays.fields[name][: self.local.masters]
         beside = self.graph.degree if kernel == "reached" else self.graph.original
         words, ended = arrays.post[exchange_state.POST_SUMMARY :], arrays.words[control.PROGRAM_ENDS :]
