@@ -1,4 +1,4 @@
-"""Edges of this rank's rows from the end of lower degree to that of higher degree, and the wedges at the lower ends."""
+"""Edges of this rank's rows from their end of lower degree to that of higher degree, and the triangles there."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from dgraph._support.compiled import njit
 from dgraph.errors import UsageError
 from dgraph.validate.distributed_columns import DistributedColumns
 
 STEP = 1 << 22
-"""Wedges that are listed at a time."""
+"""Triangles that are listed at a time, or those of one edge."""
 
 
 class RisingRows:
@@ -19,7 +20,6 @@ class RisingRows:
     Attributes:
         degree: distinct neighbours of each row of this rank, int64 (rows,).
         rows, targets: row of each edge's lower end, and gid of its higher end, ascending in a row; int64 (edges,).
-        there: degrees of the targets.
         offsets: where the edges of each row begin, int64 (rows + 1,).
         proper: arcs of the block that are no loops, bool (arcs,).
         listed: places among these of the first of each group of parallel arcs, both ways.
@@ -32,7 +32,7 @@ class RisingRows:
         Raises:
             UsageError: the graph is directed, and ``what`` are of undirected ones.
         """
-        block, self._comm = distributed.block, distributed.comm
+        block, self._distributed = distributed.block, distributed
         if block.directed:
             raise UsageError(f"{what} are of undirected graphs; pass the block of graph.undirected()")
         rows, targets = np.repeat(np.arange(block.rows), np.diff(block.offsets)), np.asarray(block.targets)
@@ -45,25 +45,64 @@ class RisingRows:
         (there,) = distributed.fetch(targets, self.degree)
         here = self.degree[rows]
         self.rises = (here < there) | ((here == there) & (rows + block.first < targets))
-        self.rows, self.targets, self.there = rows[self.rises], targets[self.rises], there[self.rises]
+        self.rows, self.targets = rows[self.rises], targets[self.rises]
         self.offsets = np.concatenate([[0], np.cumsum(np.bincount(self.rows, minlength=block.rows))])
 
-    def places(self, rows: np.ndarray, sought: np.ndarray) -> np.ndarray:
-        """Return the place of each edge from ``rows`` to gids ``sought``; -1 where there is none."""
-        low, high = self.offsets[rows], self.offsets[rows + 1]
-        targets = np.append(self.targets, -1)
-        while np.any(low < high):
-            middle = (low + high) // 2
-            less = (low < high) & (targets[middle] < sought)
-            low, high = np.where(less, middle + 1, low), np.where(less | (low == high), high, middle)
-        return np.where((low < self.offsets[rows + 1]) & (targets[low] == sought), low, -1)
+    def triangles(self, values: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield the triangles at the rows, some at a time and as many times on every rank; collective.
 
-    def wedges(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the places of both edges of each wedge, as many times on every rank; collective."""
-        behind = self.offsets[self.rows + 1] - np.arange(len(self.rows)) - 1  # wedges whose first edge it is
-        ends = np.cumsum(behind)
-        whole = int(ends[-1]) if len(ends) else 0
-        for turn in range(self._comm.largest(-(-whole // STEP))):
-            wedge = np.arange(min(turn * STEP, whole), min((turn + 1) * STEP, whole))
-            first = np.searchsorted(ends, wedge, side="right")
-            yield first, first + 1 + wedge - (ends[first] - behind[first])
+        The ranks pass their edges on in turn, so each holds those of one other rank beside its own.
+
+        Args:
+            values: a value of each edge.
+
+        Yields:
+            Of each triangle the place of the edge from its lowest to its middle corner, that of the edge to its highest
+            corner, the place of the third edge on the middle corner's rank, and that edge's value.
+        """
+        comm, starts = self._distributed.comm, self._distributed.starts
+        marks = np.zeros(self._distributed.block.n, np.int64)
+        for owner in range(comm.size):
+            edges = self.offsets, self.targets, values
+            passed_on = [column if comm.rank == owner else column[:0] for column in edges]
+            offsets, targets, theirs = (comm.alltoallv([column] * comm.size)[owner] for column in passed_on)
+            places = np.empty((3, max(STEP, int(np.diff(offsets).max(initial=0)))), np.int64)
+            row, edge = 0, 0
+            while comm.largest(int(row < len(self.offsets) - 1)):
+                row, edge, count = _list_triangles(
+                    row, edge, self.offsets, self.targets, int(starts[owner]), offsets, targets, marks, places
+                )
+                first, second, third = places[:, :count]
+                yield first, second, third, theirs[third]
+
+
+@njit(cache=True, nogil=True)
+def _list_triangles(row, edge, offsets, targets, begin, their_offsets, their_targets, marks, places):
+    """List triangles from an edge of a row on until ``places`` are filled; return the next row, edge, and their number.
+
+    Their middle corner is one of the rows of ``their_offsets``, of which ``begin`` is the first. ``marks``, int64 (n,),
+    are zeros before and after. ``places``, int64 (3, size), are as :meth:`RisingRows.triangles` yields them.
+    """
+    count = 0
+    while row < len(offsets) - 1:
+        low, high, whole = offsets[row], offsets[row + 1], True
+        for e in range(low, high):
+            marks[targets[e]] = e + 1
+        while edge < high and whole:
+            v = targets[edge] - begin
+            if 0 <= v < len(their_offsets) - 1:
+                whole = count + their_offsets[v + 1] - their_offsets[v] <= places.shape[1]
+                if not whole:
+                    break
+                for e in range(their_offsets[v], their_offsets[v + 1]):
+                    mark = marks[their_targets[e]]
+                    if mark:
+                        places[0, count], places[1, count], places[2, count] = edge, mark - 1, e
+                        count += 1
+            edge += 1
+        for e in range(low, high):
+            marks[targets[e]] = 0
+        if not whole:
+            break
+        row += 1
+    return row, edge, count

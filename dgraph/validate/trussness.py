@@ -4,7 +4,7 @@ Theorem [Cohen 2008]. Remove edges in fewer than k - 2 triangles until none is l
 whatever the order: a subgraph whose edges all lie in k - 2 of its triangles loses none of them. So an edge that goes at
 level k, and did not at level k - 1, has trussness k - 1.
 
-All triangles are listed first, by wedges as in ``triangle_counts.py``, and kept with those of each edge: some 90 bytes
+All triangles are listed first, as in ``triangle_counts.py``, and kept with those of each edge: some 90 bytes
 each. That suits graphs up to about R-MAT 16. An edge that goes takes its triangles along, each once.
 """
 
@@ -136,13 +136,8 @@ def _listed(distributed: DistributedColumns) -> tuple[np.ndarray, np.ndarray, li
         gid of its middle corner, and the number of the third edge on that corner's rank.
     """
     rising = RisingRows(distributed, "trusses")
-    rows, targets, there = rising.rows, rising.targets, rising.there
     parts: list[list[np.ndarray]] = [[np.empty(0, np.int64)] for _ in range(4)]
-    for one, two in rising.wedges():
-        swap = (there[one] > there[two]) | ((there[one] == there[two]) & (targets[one] > targets[two]))
-        low, high = np.where(swap, two, one), np.where(swap, one, two)
-        third = distributed.ask(targets[low], targets[high], rising.places)
-        closed = third >= 0
-        for part, values in zip(parts, (one, two, targets[low], third), strict=True):
-            part.append(values[closed])
-    return rows, targets, [np.concatenate(part) for part in parts]
+    for first, second, third, _ in rising.triangles(rising.targets):
+        for part, values in zip(parts, (first, second, rising.targets[first], third), strict=True):
+            part.append(values.copy())
+    return rising.rows, rising.targets, [np.concatenate(part) for part in parts]
