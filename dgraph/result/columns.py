@@ -129,12 +129,13 @@ class Columns(dict[str, np.ndarray]):
             return column.fetched(self._order) if isinstance(column, FieldColumn) else None
 
     def rows(self, name: str, positions: np.ndarray) -> np.ndarray:
-        """Return some rows of a column, int64 positions, without copying the whole of it from a GPU."""
+        """Return some rows of a column, int64 positions, without copying or permuting the whole of it."""
         with calls.lock:
             column = self._given.get(name)
-            if not isinstance(column, FieldColumn):
+            if not isinstance(column, (FieldColumn, np.ndarray)):
                 return self[name][positions]
-            return column.rows(positions if self._order is None else self._order[positions])
+            rows = positions if self._order is None else self._order[positions]
+            return column.rows(rows) if isinstance(column, FieldColumn) else column[rows]
 
     def read(self, name: str, reader: Reader) -> np.ndarray:
         """Return what ``reader`` makes of a column where it lies."""

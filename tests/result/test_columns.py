@@ -57,6 +57,19 @@ def test_however_they_are_asked_for(columns, ask):
     assert columns.calls == ["b"]
 
 
+def test_some_rows_are_read_without_the_others():
+    read = []
+
+    class Watched(np.ndarray):
+        def __getitem__(self, rows):
+            read.append(np.size(rows))
+            return super().__getitem__(rows)
+
+    columns = Columns({"a": np.arange(10).view(Watched)}, np.arange(10)[::-1])
+    assert columns.rows("a", np.array([0, 2])).tolist() == [9, 7]
+    assert read == [2]
+
+
 def test_what_is_written_stays(columns):
     columns["b"] = A
     assert columns["b"] is A
