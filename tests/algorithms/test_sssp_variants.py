@@ -99,9 +99,8 @@ def test_programs_that_follow_are_compiled_beside_the_first(directed, far, monke
     first = {False: "LimitedDistances", True: "UntilHub"}[far]
     parents = "PushedNearerParents" if directed else "NearerParents"
     expected = ["ContinuedDistances"] * far + [max(names, key=lambda name: name.startswith("FarDistances")), parents]
-    ahead = expected if world().rank == 0 else []
-    assert sorted(names[: len(ahead) + 1]) == sorted([first, *ahead])
-    assert [name for name in names[len(ahead) + 1 :] if name in expected] == expected
+    assert sorted(names[: len(expected) + 1]) == sorted([first, *expected])
+    assert [name for name in names[len(expected) + 1 :] if name in expected] == expected
     for name in expected:
         one, *others = [texts for also, texts in asked if also == name]
         assert others == [one] * len(others)
