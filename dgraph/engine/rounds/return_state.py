@@ -46,8 +46,8 @@ class State:
         finished: True if the program ended by itself, False if a round limit ended it.
         bucket: the bucket that was open last, for programs with ``priority``.
         declared: name → declaration of the field.
-        summary: the program's ``summary`` on this rank and over all, as :meth:`reached` returns it, if GPUs found it at
-            the end of the rounds.
+        summary: the program's ``end_figure`` on this rank and over all, as :meth:`reached` returns it, if GPUs found it
+            at the end of the rounds.
     """
 
     fields: Mapping[str, np.ndarray]
