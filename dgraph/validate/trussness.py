@@ -16,7 +16,7 @@ import numpy as np
 
 from dgraph.errors import ValidationFailed
 from dgraph.validate.certificate_register import Columns, Parameters, certifies
-from dgraph.validate.distributed_columns import DistributedColumns
+from dgraph.validate.distributed_columns import DistributedColumns, distinct
 from dgraph.validate.rising_rows import RisingRows
 from dgraph.validate.rule import Rule
 
@@ -112,7 +112,7 @@ def _peeled(distributed: DistributedColumns) -> tuple[np.ndarray, np.ndarray, np
         k = max(k, least + 2)
         gone = np.flatnonzero(left & (support <= k - 2))
         truss[gone], left[gone] = k, False
-        lost = np.unique(np.concatenate([here.of(gone), *sent(askers, there.of(gone), theirs)]))
+        lost = distinct(np.concatenate([here.of(gone), *sent(askers, there.of(gone), theirs)]))
         lost = lost[whole[lost]]
         whole[lost] = False
         for edges_lost in (first[lost], second[lost], *sent(corner, lost, third)):
