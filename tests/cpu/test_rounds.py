@@ -258,7 +258,7 @@ def test_a_rank_that_lost_another_does_not_wait_for_an_agreement():
     assert 5 < asked[0] <= 10
 
 
-def test_ctrl_c_ends_interpreted_rounds_at_once(local, monkeypatch):
+def test_ctrl_c_ends_interpreted_rounds_at_once(local, interruptible, monkeypatch):
     def rounds(*_, **__):
         signal.raise_signal(signal.SIGINT)
         ended.append("rounds")
