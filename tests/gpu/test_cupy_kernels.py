@@ -84,7 +84,7 @@ def test_hosts_open_buckets_without_an_operation(monkeypatch):
 
 
 class Gpu:
-    """Device of CuPy, as far as it is used here."""
+    """The members of CuPy's device that are used here."""
 
     architecture, number, code = "sm_90", 0, None
 

@@ -44,7 +44,7 @@ class PlainLines:
 
     Attributes:
         fractions: True once a weight with a fraction was read, so that the column is float64.
-        more: True if :meth:`read` stopped at what may be such a weight, which the next call reads.
+        more: True if :meth:`read` stopped at what may be a weight with a fraction, which the next call reads.
         src, dst: ids of the lines read last, in a type of ``column.IDS``, the same for both.
         weights: their weights, in a type of ``column.WEIGHTS``; of no use without a column of weights.
     """
