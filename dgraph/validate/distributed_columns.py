@@ -159,8 +159,7 @@ class DistributedColumns:
         """Return each column at ``gids`` (of any rank, in any order); each gid is requested from its owner once."""
         if self.comm.size == 1 or not columns:
             return [column[gids] for column in columns]
-        wanted = distinct(gids)
-        back = np.searchsorted(wanted, gids)
+        wanted, back = self._numbered(gids)
         requested = self.comm.alltoallv(self._parts(wanted, wanted))
         rows = [part.astype(np.int64) - self.block.first for part in requested]
         return [np.concatenate(self.comm.alltoallv([column[part] for part in rows]))[back] for column in columns]
@@ -187,11 +186,11 @@ class DistributedColumns:
 
     def add(self, gids: np.ndarray, amounts: np.ndarray, column: np.ndarray) -> np.ndarray:
         """Add ``amounts`` (float64) to a column at ``gids``, on their owners; return the rows changed on this rank."""
-        wanted = distinct(gids)
-        sums = np.bincount(np.searchsorted(wanted, gids), amounts, wanted.size).astype(column.dtype)
+        wanted, places = self._numbered(gids)
+        sums = np.bincount(places, amounts, wanted.size).astype(column.dtype)
         rows, received = self.send(wanted, sums)
         np.add.at(column, rows, received)
-        return np.unique(rows)
+        return self._numbered(rows)[0]
 
     def sum(self, values: np.ndarray) -> float:
         """Return the sum of a float column over all ranks, bitwise equal on every rank."""
@@ -230,6 +229,18 @@ class DistributedColumns:
                 gids, values = next(place for place in places if place)
                 originals = self.block.ids.to_original(np.array(list(gids.values()), np.int64), self.comm)
                 raise rule.broken(dict(zip(gids, originals.tolist(), strict=True)) | values, total)
+
+    def _numbered(self, gids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the distinct gids, ascending, and the place of each of ``gids`` among them."""
+        if 8 * gids.size < self.block.n:
+            wanted = distinct(gids)
+            return wanted, np.searchsorted(wanted, gids)
+        marks = np.zeros(self.block.n, np.bool_)
+        marks[gids] = True
+        wanted = np.flatnonzero(marks).astype(gids.dtype)
+        places = np.empty(self.block.n, gids.dtype)
+        places[wanted] = np.arange(wanted.size)
+        return wanted, places[gids]
 
     def _parts(self, gids: np.ndarray, values: np.ndarray) -> list[np.ndarray]:
         """Split ``values``, which belong to ascending ``gids``, by owner."""

@@ -31,6 +31,7 @@ def cdlp(distributed: DistributedColumns, columns: Columns, parameters: Paramete
     votes = block.weights.astype(np.int64) if parameters.get("weighted") and block.weights is not None else None
     graph = block.offsets, block.targets, np.zeros(0, np.int64) if votes is None else votes, rows.table
     label, names = _numbered(distributed)
+    label = label.astype(np.int32 if block.n < 1 << 31 else np.int64)
     news = np.ones(rows.size, np.bool_)
     for _ in range(int(parameters["max_iter"])):
         before, extended, label = label, rows.extended(label), label.copy()
@@ -67,7 +68,7 @@ def _most_frequent(low, high, offsets, targets, votes, table, every, n, labels, 
     longest = 0
     for row in range(low, high):
         longest = max(longest, offsets[row + 1] - offsets[row])
-    times, around = np.zeros(n, np.int64), np.empty(longest, np.int64)
+    times, around = np.zeros(n, np.int64), np.empty(longest, labels.dtype)
     for row in range(low, high):
         start, stop = offsets[row], offsets[row + 1]
         for i in range(start, stop):
@@ -75,14 +76,19 @@ def _most_frequent(low, high, offsets, targets, votes, table, every, n, labels, 
                 break
         else:
             continue
-        best, most, size = chosen[row], np.int64(-1), 0
+        size = 0
         for i in range(start, stop):
             if every or i == start or targets[i] != targets[i - 1]:
-                label = around[size] = labels[local(targets[i], table)]
-                size += 1
+                label = labels[local(targets[i], table)]
+                if size == 0 or label != around[size - 1]:
+                    around[size] = label
+                    size += 1
                 times[label] += votes[i] if votes.size else 1
-                if times[label] > most or (times[label] == most and label < best):
-                    best, most = label, times[label]
+        best, most = chosen[row], np.int64(-1)
+        for i in range(size):
+            label = around[i]
+            if times[label] > most or (times[label] == most and label < best):
+                best, most = label, times[label]
         for i in range(size):
             times[around[i]] = 0
         chosen[row] = best

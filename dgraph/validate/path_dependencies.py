@@ -39,7 +39,7 @@ class PathDependencies:
             distance, paths, levels = self._by_hops(begin)
         else:
             distance = self._distances(begin)
-        (there,) = distributed.fetch(targets, distance)
+        there = self.arcs.at_targets(distance)
         length = distance[rows] + self.weights
         tight = np.flatnonzero((length == there) & (length < np.inf))
         rows, targets = rows[tight], targets[tight]

@@ -60,20 +60,46 @@ class RisingRows:
             Of each triangle the place of the edge from its lowest to its middle corner, that of the edge to its highest
             corner, the place of the third edge on the middle corner's rank, and that edge's value.
         """
-        comm, starts = self._distributed.comm, self._distributed.starts
+        comm = self._distributed.comm
         marks = np.zeros(self._distributed.block.n, np.int64)
-        for owner in range(comm.size):
-            edges = self.offsets, self.targets, values
-            passed_on = [column if comm.rank == owner else column[:0] for column in edges]
-            offsets, targets, theirs = (comm.alltoallv([column] * comm.size)[owner] for column in passed_on)
+        for begin, offsets, targets, theirs in self._passed_on(values):
             places = np.empty((3, max(STEP, int(np.diff(offsets).max(initial=0)))), np.int64)
             row, edge = 0, 0
             while comm.largest(int(row < len(self.offsets) - 1)):
                 row, edge, count = _list_triangles(
-                    row, edge, self.offsets, self.targets, int(starts[owner]), offsets, targets, marks, places
+                    row, edge, self.offsets, self.targets, begin, offsets, targets, marks, places
                 )
                 first, second, third = places[:, :count]
                 yield first, second, third, theirs[third]
+
+    def sums(self, values: np.ndarray, product: bool) -> np.ndarray:
+        """Return by gid the sum over triangles of the value of the edge between the other corners; collective.
+
+        Args:
+            values: of each edge, float64.
+            product: of all three edges' values the product counts, at every corner.
+        """
+        rows, n = self._distributed.prover.rows, self._distributed.block.n
+        threads = max(1, min(rows.threads, rows.block.targets.nbytes // (16 * max(n, 1))))
+        free = [(np.zeros(n, np.int64), np.zeros(n)) for _ in range(threads)]
+        for passed in self._passed_on(values):
+
+            def work(_: int, low: int, high: int, passed: tuple = passed) -> None:
+                marks, sums = free.pop()
+                own = self.offsets, self.targets, values
+                _sum_triangles(low, high, rows.block.first, *own, *passed, product, marks, sums)
+                free.append((marks, sums))
+
+            rows.run(work, threads)
+        return np.sum([sums for _, sums in free], axis=0)
+
+    def _passed_on(self, values: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield of each rank its first gid, and the offsets, targets and values of its edges; collective."""
+        comm, edges = self._distributed.comm, (self.offsets, self.targets, values)
+        for owner, begin in enumerate(self._distributed.starts[:-1].tolist()):
+            passed_on = [column if comm.rank == owner else column[:0] for column in edges]
+            offsets, targets, theirs = (comm.alltoallv([column] * comm.size)[owner] for column in passed_on)
+            yield begin, offsets, targets, theirs
 
 
 @njit(cache=True, nogil=True)
@@ -106,3 +132,34 @@ def _list_triangles(row, edge, offsets, targets, begin, their_offsets, their_tar
             break
         row += 1
     return row, edge, count
+
+
+@njit(cache=True, nogil=True)
+def _sum_triangles(
+    low, high, first, offsets, targets, values, begin, their_offsets, their_targets, theirs, product, marks, sums
+):
+    """Add the triangles whose lowest corner is one of some rows, and whose middle one is a row of ``their_offsets``.
+
+    ``first``, ``begin``: gids of the first row here and there. ``marks``, int64 (n,), are zeros before and after.
+    """
+    for row in range(low, high):
+        for e in range(offsets[row], offsets[row + 1]):
+            marks[targets[e]] = e + 1
+        lowest = 0.0
+        for e in range(offsets[row], offsets[row + 1]):
+            v = targets[e] - begin
+            if 0 <= v < len(their_offsets) - 1:
+                middle = 0.0
+                for third in range(their_offsets[v], their_offsets[v + 1]):
+                    mark = marks[their_targets[third]]
+                    if mark:
+                        at_low, at_middle, at_high = theirs[third], values[mark - 1], values[e]
+                        if product:
+                            at_low = at_middle = at_high = at_low * at_middle * at_high
+                        lowest += at_low
+                        middle += at_middle
+                        sums[their_targets[third]] += at_high
+                sums[targets[e]] += middle
+        sums[first + row] += lowest
+        for e in range(offsets[row], offsets[row + 1]):
+            marks[targets[e]] = 0

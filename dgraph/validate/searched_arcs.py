@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -65,9 +66,20 @@ class SearchedArcs:
         kept &= first
         self.rows, self.targets = rows[kept], targets[kept].astype(np.int64)
         self.offsets = row_offsets(self.rows, block.rows)
-        self.filled, self.starts = np.unique(self.rows, return_index=True)
-        self.order = np.argsort(self.targets, kind="stable")
-        self.entered, self.entries = np.unique(self.targets[self.order], return_index=True)
+        self.filled = np.flatnonzero(np.diff(self.offsets))
+        self.starts = self.offsets[self.filled]
+        table = distributed.prover.rows.table
+        self._places = table[self.targets] if table.size else self.targets
+
+    @cached_property
+    def _entering(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Rows of the arcs in the order of their targets, the distinct targets, and the first arc to each."""
+        order = np.argsort(self.targets, kind="stable")
+        return self.rows[order], *np.unique(self.targets[order], return_index=True)
+
+    def at_targets(self, column: np.ndarray) -> np.ndarray:
+        """Return the values of a column at the targets of all arcs."""
+        return self.distributed.prover.rows.extended(column)[self._places]
 
     def of_reverse(self, values: np.ndarray) -> np.ndarray:
         """Return the value of each arc's reverse, in an undirected graph."""
@@ -87,7 +99,7 @@ class SearchedArcs:
         new = self._begin(gids)
         seen, depth = new.copy(), 0
         while self.distributed.comm.total(int(np.count_nonzero(new))):
-            (there,) = self.distributed.fetch(self.targets, new)
+            there = self.at_targets(new)
             new = np.zeros_like(seen)
             if len(self.starts):
                 new[self.filled] = np.bitwise_or.reduceat(there, self.starts)
@@ -105,7 +117,7 @@ class SearchedArcs:
         for i, gid in enumerate(gids.tolist()):
             distance = np.where(distributed.gids == gid, 0.0, np.inf)
             while True:
-                (there,) = distributed.fetch(self.targets, distance)
+                there = self.at_targets(distance)
                 lower = distance.copy()
                 if len(self.starts):
                     least = np.minimum.reduceat(there + self.weights, self.starts)
@@ -130,12 +142,17 @@ class SearchedArcs:
     def along(self, gids: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
         """Yield, by distance from 0 on, the rows to which a shortest path of it leads from ``gids``, as bits."""
         new = self._begin(gids)
+        if not self.distributed.block.directed:
+            yield 0, new
+            yield from self.against(gids)
+            return
         seen, depth = new.copy(), 0
         while self.distributed.comm.total(int(np.count_nonzero(new))):
             yield depth, new
-            bits = new[self.rows[self.order]]
-            bits = np.bitwise_or.reduceat(bits, self.entries) if len(self.entries) else bits
-            rows, received = self.distributed.send(self.entered, bits)
+            sources, entered, entries = self._entering
+            bits = new[sources]
+            bits = np.bitwise_or.reduceat(bits, entries) if len(entries) else bits
+            rows, received = self.distributed.send(entered, bits)
             new = np.zeros_like(seen)
             np.bitwise_or.at(new, rows, received)
             new &= ~seen

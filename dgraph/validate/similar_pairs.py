@@ -13,7 +13,7 @@ from dgraph.errors import UsageError, ValidationFailed
 from dgraph.validate.certificate_register import Columns, Parameters, certifies
 from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rule import Rule
-from dgraph.validate.searched_arcs import NEAR, SearchedArcs, places_of, row_offsets
+from dgraph.validate.searched_arcs import NEAR, SearchedArcs, places_of
 
 SOME = 16
 """Vertices of which all pairs are computed again."""
@@ -70,7 +70,8 @@ class _Similarities:
     def __init__(self, distributed: DistributedColumns, measure: str):
         self.distributed, self.measure, self.comm = distributed, measure, distributed.comm
         arcs, rows = SearchedArcs(distributed), distributed.block.rows
-        self.sources, self.targets, self.offsets = arcs.rows, arcs.targets, row_offsets(arcs.rows, rows)
+        self.sources, self.targets, self.offsets = arcs.rows, arcs.targets, arcs.offsets
+        self.keys = arcs.rows * distributed.block.n + arcs.targets
         self.degrees = np.diff(self.offsets)
         with np.errstate(divide="ignore"):
             shares = {"adamic_adar": 1 / np.log(np.maximum(self.degrees, 1)), "resource_allocation": 1 / self.degrees}
@@ -97,8 +98,10 @@ class _Similarities:
 
     def _shared(self, rows: np.ndarray, sought: np.ndarray) -> np.ndarray:
         """Return the share of each row that has an arc to the vertex sought, else 0."""
-        n = self.distributed.block.n
-        present = np.isin(rows * n + sought, self.sources * n + self.targets)
+        keys = rows * self.distributed.block.n + sought
+        places = np.searchsorted(self.keys, keys)
+        present = places < len(self.keys)
+        present[present] = self.keys[places[present]] == keys[present]
         return np.where(present, self.shares[rows], 0.0)
 
     def _scaled(self, total: np.ndarray, one: np.ndarray, two: np.ndarray) -> np.ndarray:

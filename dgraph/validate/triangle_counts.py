@@ -90,16 +90,8 @@ def _counted(
         listed = fold.reduceat(factors[rising.proper], groups) if len(groups) else np.zeros(0)
     else:
         listed = np.diff(np.append(groups, rising.proper.sum())) if arcs else np.ones(len(groups), np.int64)
-    listed = listed[rising.rises]
+    sums = rising.sums(listed[rising.rises].astype(np.float64), factors is not None)
     counts = np.zeros(rows, np.int64 if factors is None else np.float64)
-    sums = np.zeros(distributed.block.n)
-    for first, second, _, third in rising.triangles(listed):
-        shares = [third, listed[second], listed[first]]
-        if factors is not None:
-            shares = [third * listed[second] * listed[first]] * 3
-        corners = rising.rows[first] + distributed.block.first, rising.targets[first], rising.targets[second]
-        for corner, share in zip(corners, shares, strict=True):
-            sums += np.bincount(corner, share, len(sums))
     gids = np.flatnonzero(sums)
     distributed.add(gids, sums[gids], counts)
     return counts, rising.degree

@@ -74,8 +74,8 @@ def _counted(distributed: DistributedColumns) -> tuple[np.ndarray, np.ndarray, n
     leaving, entering = np.zeros((3, block.rows)), np.zeros((3, block.rows))
     for piece in distributed.pieces():
         weights = weights_of(block, piece)
+        enters = slice(None) if block.directed else piece.src == piece.dst
         for row, values in enumerate((np.ones(len(weights)), weights, np.abs(weights))):
             leaving[row] += np.bincount(piece.rows, values, block.rows)
-            once = values if block.directed else np.where(piece.src == piece.dst, values, 0.0)
-            distributed.add(piece.dst, once, entering[row])
+            distributed.add(piece.dst[enters], values[enters], entering[row])
     return leaving, entering, leaving + entering
