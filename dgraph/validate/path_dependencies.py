@@ -28,7 +28,7 @@ class PathDependencies:
     ):
         self.distributed, self.arcs = distributed, arcs
         self.goals = np.ones(distributed.block.rows) if goals is None else goals
-        self.hops, self.weights = not weighted, arcs.weights if weighted else np.ones(len(arcs.rows))
+        self.hops, self.weights = not weighted, arcs.weights
 
     def of(self, source: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
         """Return dependencies of rows and of arcs, and the distances; None if numbers of paths overflow."""
@@ -40,7 +40,7 @@ class PathDependencies:
         else:
             distance = self._distances(begin)
         there = self.arcs.at_targets(distance)
-        length = distance[rows] + self.weights
+        length = distance[rows] + (1.0 if self.hops else self.weights)
         tight = np.flatnonzero((length == there) & (length < np.inf))
         rows, targets = rows[tight], targets[tight]
         offsets = row_offsets(rows, n)
