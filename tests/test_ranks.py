@@ -5,6 +5,7 @@ The harness reports failures and kills hung ranks.
 
 import sys
 import textwrap
+import time
 
 import pytest
 from children import RANK_SESSION, ROOT, Abreast, Children, files_with, parameters_of, run
@@ -15,21 +16,6 @@ RANKS = [1, 2, 3, 4]
 
 HANGS = 3600
 """Seconds after which a session hangs for certain; before that, tests have timeouts of their own."""
-
-
-@pytest.mark.timeout(0)
-@pytest.mark.parametrize("ranks", RANKS)
-def test_the_rank_tests(ranks, ahead):
-    started = ahead.on(ranks).wait(HANGS)
-    assert started.code == 0, started.story()
-    assert started.alive() == []
-
-
-@pytest.mark.timeout(0)
-def test_the_tests_that_start_processes(request, ahead):
-    started = ahead.on(request.node.name).wait(HANGS)
-    assert started.code == 0, started.story()
-    assert started.alive() == []
 
 
 def test_no_file_of_rank_tests_is_missed(files_of_rank_tests):
@@ -130,8 +116,16 @@ def test_a_rank_that_hangs_is_shown_and_ended(tmp_path):
 
 @pytest.mark.exhaustive
 def test_the_watchdog_shows_where_ranks_hang_and_ends_them(tmp_path):
-    body = "def test_it():\n    if world().rank == 0: time.sleep(99)\n    world().barrier()\n"
-    ran = suite(tmp_path, body, options=["--timeout=0"], timeout=6)
+    body = """
+        def test_it():
+            open(f"reached-{world().rank}", "w")
+            if world().rank == 0: time.sleep(99)
+            world().barrier()
+    """
+    ran = begun(tmp_path, body, options=["--timeout=0"])
+    while len(list(ran.folder.glob("reached-*"))) < ran.ranks and ran.runs():
+        time.sleep(0.02)
+    ran.wait(0.5)
     assert ran.code is None
     assert "ended by the watchdog" in ran.story()
     assert all("Fatal Python error: Aborted" in log and "in test_it" in log for log in ran.logs())
@@ -149,3 +143,18 @@ def test_many_more_ranks_than_cores(tmp_path):
         assert ran.code == 0, ran.story()
         written.append(answer.read_bytes())
     assert written[0] == written[1]
+
+
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("ranks", RANKS)
+def test_the_rank_tests(ranks, ahead):
+    started = ahead.on(ranks).wait(HANGS)
+    assert started.code == 0, started.story()
+    assert started.alive() == []
+
+
+@pytest.mark.timeout(0)
+def test_the_tests_that_start_processes(request, ahead):
+    started = ahead.on(request.node.name).wait(HANGS)
+    assert started.code == 0, started.story()
+    assert started.alive() == []
