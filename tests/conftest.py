@@ -206,7 +206,8 @@ class Ahead:
 
     One rank comes first and alone: it compiles code that others then load from the cache. Tests that start processes
     come second, ``FEW_RANKS`` beside them, and then the largest number of ranks first. Three sessions share two cores,
-    because each leaves cores idle: processes are waited for, and ranks wait for each other.
+    because each leaves cores idle: processes are waited for, and ranks wait for each other. Ranks have a low priority:
+    the tests of one process would otherwise end last, on one core.
     """
 
     def __init__(self, wanted: list[int | str], folder: Callable[[str], Path], selection: str):

@@ -8,7 +8,7 @@ import textwrap
 import time
 
 import pytest
-from children import RANK_SESSION, ROOT, Abreast, Children, files_with, parameters_of, run
+from children import BEHIND, RANK_SESSION, ROOT, Abreast, Children, files_with, parameters_of, run
 
 pytestmark = [pytest.mark.mpi_skip, pytest.mark.starts_children]
 
@@ -22,7 +22,7 @@ def test_no_file_of_rank_tests_is_missed(files_of_rank_tests):
     assert files_of_rank_tests <= set(files_with(r"mark\.mpi\b"))
 
 
-def begun(folder, body, *, ranks=2, options=()):
+def begun(folder, body, *, ranks=2, options=(), extra=()):
     """Start a file of rank tests with this ``body``, under the suite's launcher, configuration and conftest."""
     file = folder / "test_made_up.py"
     head = "import os, sys, time, pytest\nfrom dgraph.comm import world\npytestmark = pytest.mark.mpi\n"
@@ -31,7 +31,8 @@ def begun(folder, body, *, ranks=2, options=()):
     temporary.mkdir()
     where = ["-c", ROOT / "pyproject.toml", "--rootdir", folder, "--basetemp", temporary, "-m", "mpi"]
     argv = [*RANK_SESSION, *where, "-p", "conftest", *options, file]
-    extra = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}:{ROOT / 'tests' / 'support'}", "DGRAPH_TEST_GRACE": "2"}
+    path = f"{ROOT}:{ROOT / 'tests'}:{ROOT / 'tests' / 'support'}"
+    extra = {"PYTHONPATH": path, "DGRAPH_TEST_GRACE": "2", **dict(extra)}
     return Children(argv, folder / "out", ranks, extra=extra)
 
 
@@ -42,7 +43,16 @@ def suite(folder, body, *, timeout=60, **more):
 
 @pytest.mark.exhaustive
 def test_a_good_suite_passes_on_every_rank(tmp_path):
-    ran = suite(tmp_path, "def test_sum():\n    assert world().total(1) == 3\n", ranks=3)
+    """Check also that ranks run behind other processes, where Linux weighs sessions, too."""
+    body = """
+        from pathlib import Path
+        def test_sum():
+            assert world().total(1) == 3
+            assert os.nice(0) == 5
+            group = Path("/proc/self/autogroup")
+            assert not group.exists() or group.read_text().endswith(" nice 5\\n")
+    """
+    ran = suite(tmp_path, body, ranks=3, extra=BEHIND)
     assert (ran.code, ran.codes()) == (0, [0, 0, 0]), ran.story()
 
 
