@@ -156,15 +156,15 @@ def test_many_more_ranks_than_cores(tmp_path):
 
 
 @pytest.mark.timeout(0)
-@pytest.mark.parametrize("ranks", RANKS)
-def test_the_rank_tests(ranks, ahead):
-    started = ahead.on(ranks).wait(HANGS)
+def test_the_tests_that_start_processes(request, ahead):
+    started = ahead.on(request.node.name).wait(HANGS)
     assert started.code == 0, started.story()
     assert started.alive() == []
 
 
 @pytest.mark.timeout(0)
-def test_the_tests_that_start_processes(request, ahead):
-    started = ahead.on(request.node.name).wait(HANGS)
+@pytest.mark.parametrize("ranks", RANKS)
+def test_the_rank_tests(ranks, ahead):
+    started = ahead.on(ranks).wait(HANGS)
     assert started.code == 0, started.story()
     assert started.alive() == []
