@@ -3,9 +3,9 @@
 - ``mpiexec -n P python -m pytest --with-mpi``: rank tests (``@pytest.mark.mpi``) on P ranks. After every test the ranks
   synchronise. A rank whose test failed waits for the others for a short time, then aborts the launch, because they
   wait for a message that it will never send.
-- plain ``pytest``: tests of one process and, at the same time, one session after another: the above for P = 1, tests
-  that start processes, the above for P = 2, and then the largest P first; then ``test_ranks.py``, which runs the others
-  two at a time. Where ``test_ranks.py`` is not selected, tests that start processes come after those of one process.
+- plain ``pytest``: tests of one process and, at the same time, other sessions: the above for P = 1, then tests that
+  start processes and beside them the above for P = 2, then larger P two at a time; at the end ``test_ranks.py``, which
+  waits for them. Where ``test_ranks.py`` is not selected, tests that start processes come after those of one process.
 """
 
 import gc
@@ -202,11 +202,12 @@ def is_left_out(parameters: Counter, test) -> bool:
 
 
 class Ahead:
-    """Sessions that are started one after another while the tests of one process run on another core.
+    """Sessions that are started two at a time while the tests of one process run.
 
-    One rank comes first: it compiles code that others then load from the cache. Numbers of ranks above ``FEW_RANKS``
-    come last and the largest first: once this session has nothing left to run, they run two at a time, because one of
-    them leaves cores idle while its ranks wait for each other.
+    One rank comes first and alone: it compiles code that others then load from the cache. Tests that start processes
+    come second, ``FEW_RANKS`` beside them, and then the largest number of ranks first. Three sessions share two cores,
+    because each leaves cores idle: processes are waited for, and ranks wait for each other. Ranks have a low priority:
+    the tests of one process would otherwise end last, on one core.
     """
 
     def __init__(self, wanted: list[int | str], folder: Callable[[str], Path], selection: str):
@@ -214,9 +215,13 @@ class Ahead:
         self.folder, self.selection = folder, selection
         self.begun: dict[int | str, Children] = {}
 
-    def go_on(self, most: int):
-        """Start the next sessions where fewer than ``most`` run."""
-        while self.wanted and sum(launch.runs() for launch in self.begun.values()) < most:
+    def go_on(self):
+        """Start the next sessions where fewer than two run, and few ranks alone beside tests that start processes."""
+        while self.wanted:
+            running = {which for which, launch in self.begun.items() if launch.runs()}
+            crowded = STARTS_PROCESSES in running and self.wanted[0] not in FEW_RANKS
+            if crowded or 1 in running or len(running) == 2:
+                return
             self.on(self.wanted[0])
 
     def on(self, which: int | str) -> Children:
@@ -257,9 +262,9 @@ def files_of_rank_tests(request):
 
 
 @pytest.fixture(autouse=True)
-def go_on(request, ahead):
+def go_on(ahead):
     """Start rank tests before a test; not in a thread, since some tests fork."""
-    ahead.go_on(2 if request.path.name == "test_ranks.py" else 1)
+    ahead.go_on()
 
 
 @pytest.hookimpl(wrapper=True)

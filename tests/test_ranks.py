@@ -5,9 +5,10 @@ The harness reports failures and kills hung ranks.
 
 import sys
 import textwrap
+import time
 
 import pytest
-from children import RANK_SESSION, ROOT, Abreast, Children, files_with, parameters_of, run
+from children import BEHIND, RANK_SESSION, ROOT, Abreast, Children, files_with, parameters_of, run
 
 pytestmark = [pytest.mark.mpi_skip, pytest.mark.starts_children]
 
@@ -17,26 +18,11 @@ HANGS = 3600
 """Seconds after which a session hangs for certain; before that, tests have timeouts of their own."""
 
 
-@pytest.mark.timeout(0)
-@pytest.mark.parametrize("ranks", RANKS)
-def test_the_rank_tests(ranks, ahead):
-    started = ahead.on(ranks).wait(HANGS)
-    assert started.code == 0, started.story()
-    assert started.alive() == []
-
-
-@pytest.mark.timeout(0)
-def test_the_tests_that_start_processes(request, ahead):
-    started = ahead.on(request.node.name).wait(HANGS)
-    assert started.code == 0, started.story()
-    assert started.alive() == []
-
-
 def test_no_file_of_rank_tests_is_missed(files_of_rank_tests):
     assert files_of_rank_tests <= set(files_with(r"mark\.mpi\b"))
 
 
-def begun(folder, body, *, ranks=2, options=()):
+def begun(folder, body, *, ranks=2, options=(), extra=()):
     """Start a file of rank tests with this ``body``, under the suite's launcher, configuration and conftest."""
     file = folder / "test_made_up.py"
     head = "import os, sys, time, pytest\nfrom dgraph.comm import world\npytestmark = pytest.mark.mpi\n"
@@ -45,7 +31,8 @@ def begun(folder, body, *, ranks=2, options=()):
     temporary.mkdir()
     where = ["-c", ROOT / "pyproject.toml", "--rootdir", folder, "--basetemp", temporary, "-m", "mpi"]
     argv = [*RANK_SESSION, *where, "-p", "conftest", *options, file]
-    extra = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}:{ROOT / 'tests' / 'support'}", "DGRAPH_TEST_GRACE": "2"}
+    path = f"{ROOT}:{ROOT / 'tests'}:{ROOT / 'tests' / 'support'}"
+    extra = {"PYTHONPATH": path, "DGRAPH_TEST_GRACE": "2", **dict(extra)}
     return Children(argv, folder / "out", ranks, extra=extra)
 
 
@@ -56,7 +43,16 @@ def suite(folder, body, *, timeout=60, **more):
 
 @pytest.mark.exhaustive
 def test_a_good_suite_passes_on_every_rank(tmp_path):
-    ran = suite(tmp_path, "def test_sum():\n    assert world().total(1) == 3\n", ranks=3)
+    """Check also that ranks run behind other processes, where Linux weighs sessions, too."""
+    body = """
+        from pathlib import Path
+        def test_sum():
+            assert world().total(1) == 3
+            assert os.nice(0) == 5
+            group = Path("/proc/self/autogroup")
+            assert not group.exists() or group.read_text().endswith(" nice 5\\n")
+    """
+    ran = suite(tmp_path, body, ranks=3, extra=BEHIND)
     assert (ran.code, ran.codes()) == (0, [0, 0, 0]), ran.story()
 
 
@@ -130,8 +126,16 @@ def test_a_rank_that_hangs_is_shown_and_ended(tmp_path):
 
 @pytest.mark.exhaustive
 def test_the_watchdog_shows_where_ranks_hang_and_ends_them(tmp_path):
-    body = "def test_it():\n    if world().rank == 0: time.sleep(99)\n    world().barrier()\n"
-    ran = suite(tmp_path, body, options=["--timeout=0"], timeout=6)
+    body = """
+        def test_it():
+            open(f"reached-{world().rank}", "w")
+            if world().rank == 0: time.sleep(99)
+            world().barrier()
+    """
+    ran = begun(tmp_path, body, options=["--timeout=0"])
+    while len(list(ran.folder.glob("reached-*"))) < ran.ranks and ran.runs():
+        time.sleep(0.02)
+    ran.wait(0.5)
     assert ran.code is None
     assert "ended by the watchdog" in ran.story()
     assert all("Fatal Python error: Aborted" in log and "in test_it" in log for log in ran.logs())
@@ -149,3 +153,18 @@ def test_many_more_ranks_than_cores(tmp_path):
         assert ran.code == 0, ran.story()
         written.append(answer.read_bytes())
     assert written[0] == written[1]
+
+
+@pytest.mark.timeout(0)
+def test_the_tests_that_start_processes(request, ahead):
+    started = ahead.on(request.node.name).wait(HANGS)
+    assert started.code == 0, started.story()
+    assert started.alive() == []
+
+
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("ranks", RANKS)
+def test_the_rank_tests(ranks, ahead):
+    started = ahead.on(ranks).wait(HANGS)
+    assert started.code == 0, started.story()
+    assert started.alive() == []

@@ -1,65 +1,19 @@
 """Attributes of edges: cleaning, weights at the call, filters and tables, as pandas groups and filters the rows."""
 
-import json
 import operator
-import zlib
-from pathlib import Path
 
 import networkx as nx
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from edge_tables import RULES, calls, grouped, same, share
 
 import dgraph
 from dgraph.comm import world
 from dgraph.errors import DataError, UsageError
-from partitioning.store.manifest import written
 
 pytestmark = [pytest.mark.mpi, pytest.mark.interpreted]
-
-RULES = {"time": "first", "type": "first", "amount": "sum", "late": "first", "count": "max", "low": "min"}
-
-
-def calls(rows=300, n=25, seed=3):
-    """Return a table of edges with loops and parallel edges, and columns of every kind."""
-    draw = np.random.default_rng(seed)
-    return pd.DataFrame({
-        "source": draw.integers(0, n, rows), "target": draw.integers(0, n, rows),
-        "weight": draw.integers(1, 100, rows), "time": pd.to_datetime(draw.integers(0, 10**9, rows), unit="s"),
-        "type": draw.choice(["sms", "call", "größer", None], rows), "amount": draw.integers(0, 64, rows) / 4,
-        "late": draw.random(rows) < 0.5, "count": draw.integers(0, 9, rows).astype(np.int16),
-        "low": draw.integers(-5, 5, rows),
-    })  # fmt: skip
-
-
-def share(table):
-    """Return this rank's rows of a table, in the order of the ranks."""
-    comm = world()
-    first, stop = (len(table) * rank // comm.size for rank in (comm.rank, comm.rank + 1))
-    return table.iloc[first:stop]
-
-
-def grouped(table, directed, rules=RULES):
-    """Return one row an edge, ascending, as pandas merges the rows of ``table``."""
-    ends = table[["source", "target"]]
-    if not directed:
-        table = table.assign(source=ends.min(axis=1), target=ends.max(axis=1))
-    table = table[table.source != table.target]
-    firsts = {
-        name: (name, (lambda column: column.iloc[0]) if rule == "first" else rule) for name, rule in rules.items()
-    }
-    return table.groupby(["source", "target"]).agg(weight=("weight", "min"), **firsts).reset_index()
-
-
-def same(graph, expected):
-    """Compare the edges and attributes of a graph with the rows of a table."""
-    table = graph.to_pandas()
-    expected = expected[["source", "target", "weight", *graph.edge_attributes]]
-    if table is not None:
-        table = table.sort_values(["source", "target"]).reset_index(drop=True)
-        expected = expected.reset_index(drop=True)
-        pd.testing.assert_frame_equal(table, expected, check_dtype=False)
 
 
 @pytest.mark.parametrize("directed", [True, False])
@@ -247,107 +201,6 @@ def test_refusals_name_the_column():
         graph.with_edges(np.array([[0, 1]]), weights=[1])
 
 
-@pytest.fixture
-def folder(tmp_path):
-    """A folder that all ranks see."""
-    return Path(world().bcast_json(str(tmp_path)))
-
-
-@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".csv.gz", ".arrow", ".txt"])
-def test_files_keep_the_columns_of_the_table(folder, suffix):
-    """Text with a header, packed text, Parquet and Arrow give the attributes of the table; ids and names."""
-    pytest.importorskip("pyarrow")
-    table, path = calls(), folder / f"calls{suffix}"
-    if suffix == ".txt":  # blanks separate columns, with a comment between lines
-        table = table.drop(columns=["time", "type"])
-    if world().rank == 0:
-        if suffix == ".parquet":
-            table.to_parquet(path, row_group_size=70)
-        elif suffix == ".arrow":
-            table.to_feather(path, compression="uncompressed")
-        else:
-            table.to_csv(path, index=False, sep="\t" if suffix == ".txt" else ",")
-            if suffix == ".txt":
-                lines = path.read_text().replace("\t", "  ").splitlines()
-                path.write_text("\n".join([*lines[:9], "# a remark", "", *lines[9:]]))
-    world().total(1)
-    rules = {name: rule for name, rule in RULES.items() if name in table.columns}
-    same(dgraph.Graph.load(path, keep=rules), grouped(table, True, rules))
-    if suffix == ".csv":
-        rows = dgraph.Graph.load(path, keep="time,amount:sum", ids="string").to_pandas()
-        if rows is not None:
-            rows = rows.astype({"source": int, "target": int}).sort_values(["source", "target"]).reset_index(drop=True)
-            expected = grouped(table, True)[rows.columns]
-            pd.testing.assert_frame_equal(rows, expected, check_dtype=False)
-
-
-def test_text_that_cannot_be_kept_is_refused(folder):
-    """A file without a header, an unknown column, lenient reading and lines of other lengths are refused by name."""
-    bare, ragged, whole = folder / "bare.csv", folder / "ragged.csv", folder / "whole.csv"
-    if world().rank == 0:
-        whole.write_text("source,target,time\n0,1,5\n1,2,6\n")
-        bare.write_text("0,1,5\n1,2,6\n")
-        ragged.write_text("source,target,time\n0,1,5\n1,2,6,7\n2,3\n")
-    world().total(1)
-    with pytest.raises(UsageError, match="keep='time': the file has no header"):
-        dgraph.Graph.load(bare, keep="time")
-    with pytest.raises(DataError, match=r"ragged.csv:3"):
-        dgraph.Graph.load(ragged, keep="time")
-    with pytest.raises(UsageError, match="lenient drops some"):
-        dgraph.Graph.load(whole, keep="time", lenient=True)
-    with pytest.raises(UsageError, match=r"unknown column of .*whole.csv to keep 'times'"):
-        dgraph.Graph.load(whole, keep="times")
-    with pytest.raises(DataError, match="columns cannot be kept of a line"):
-        dgraph.Graph.load(ragged, keep="time", columns="source,target")
-
-
-@pytest.mark.parametrize("policy", ["oec", "cvc"])
-def test_stores_hold_attributes(folder, policy):
-    """A store of three parts gives every number of ranks the attributes, the weights and the windows."""
-    table, path = calls(), folder / "calls.parts"
-    graph = dgraph.Graph.from_pandas(share(table), directed=False, keep=RULES)
-    graph.save_store(path, policy=policy, parts=3)
-    stored, expected = dgraph.Graph.load(path), grouped(table, False)
-    assert stored.edge_attributes == graph.edge_attributes
-    same(stored, expected)
-    same(stored.filter_edges(lambda e: e.type == "call"), expected[expected.type == "call"])
-    source = int(expected.source[0])
-    for one, other in ((stored, graph), (stored.with_weight("count"), graph.with_weight("count"))):
-        assert one.fingerprint() == other.fingerprint()
-    answers = [dgraph.sssp(one, source, weight="amount").to_pandas() for one in (stored, graph)]
-    if answers[0] is not None:
-        by_vertex = [answer.sort_values("vertex").distance.tolist() for answer in answers]
-        assert by_vertex[0] == by_vertex[1]
-    with pytest.raises(UsageError, match="with_edges: the edges keep"):
-        stored.with_edges(np.array([[0, 1]]), weights=[1])
-    with pytest.raises(UsageError, match="keep is for graphs that are read from text"):
-        dgraph.Graph.load(path, keep="time")
-
-
-def test_a_store_of_the_first_version_is_read(folder):
-    """A store without attributes that says version 1 opens; a version to come is refused."""
-    graph = dgraph.Graph.from_pandas(share(calls()))
-    graph.save_store(folder / "old.parts")
-    manifest = folder / "old.parts" / "manifest.json"
-    for version in (1, 9):
-        if world().rank == 0:
-            stated = json.loads(manifest.read_text())
-            del stated["checksum"], stated["format"], stated["version"]
-            stated["graph"].pop("attributes", None)
-            text = written(stated).decode().replace('"version": 2', f'"version": {version}')
-            body = text[: text.index(',\n "checksum"')].encode()
-            manifest.write_bytes(body + f',\n "checksum": "{zlib.crc32(body):08x}"\n}}\n'.encode())
-        world().total(1)
-        if version == 1:
-            opened = dgraph.Graph.load(folder / "old.parts")
-            assert opened.edge_attributes == {}
-            assert opened.fingerprint() == graph.fingerprint()
-        else:
-            with pytest.raises(DataError, match="is of version 9"):
-                dgraph.Graph.load(folder / "old.parts")
-        world().total(1)
-
-
 def test_results_join_the_columns_of_vertices():
     """A table of vertices joins a result as pandas merges it: text, times, numbers, and vertices without a row."""
     table, people = calls(), pd.DataFrame({"who": np.arange(3, 20), "age": np.arange(17) * 2})
@@ -494,16 +347,3 @@ def test_kept_columns_change_nothing_else(directed):
         assert facts[0] == facts[1], options
         assert kept.block.attributes["time"].values.size == kept.block.targets.size
         assert kept.undirected().fingerprint() == plain.undirected().fingerprint(), options
-
-
-def test_degree_order_and_simple_forms(folder):
-    """Numbering by degree moves attributes with their arcs; what runs without loops or parallel edges keeps them."""
-    table, path = calls(), folder / "calls.parquet"
-    if world().rank == 0:
-        table.to_parquet(path)
-    world().total(1)
-    same(dgraph.Graph.load(path, keep=RULES, order="degree"), grouped(table, True))
-    both = dgraph.Graph.load(path, keep="amount:sum,time:min", keep_loops=True, keep_parallel=True)
-    expected = grouped(table, True, {"amount": "sum", "time": "min"})
-    same(both.simplified(loops=True, parallel=True), expected)
-    assert both.simplified(loops=True, parallel=True).filter_vertices(lambda v: v.vertex > 3).edge_attributes

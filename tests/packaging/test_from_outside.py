@@ -35,7 +35,8 @@ ROWS = {
 
 RUNS = {
     "layout and documentation": [
-        "tests/packaging/test_layout.py", "tests/packaging/test_docs.py", "-k", "not python_runs and not command_lines",
+        "tests/packaging/test_layout.py", "tests/packaging/test_docs.py", "tests/packaging/test_named_files.py",
+        "-k", "not python_runs and not command_lines",
     ],
     "registers": [
         "-m", "not exhaustive and not mpi",

@@ -70,6 +70,24 @@ def ask(page, graph, algorithm, **parameters):
     page.click("#ask button.main")
 
 
+def answered(page, *query, **parameters):
+    """Submit a query; return its job's id once the page shows this job: until then it shows an earlier one."""
+
+    def submits(answer):
+        return answer.request.method == "POST" and urlsplit(answer.url).path == "/v1/jobs"
+
+    with page.expect_response(submits) as answer:
+        ask(page, *query, **parameters)
+    job = answer.value.json()["id"]
+    shows(page, job)
+    return job
+
+
+def shows(page, job):
+    """Wait until the page shows a job."""
+    page.wait_for_url(re.compile(f"#job/{job}$"))
+
+
 def rounds_after(page, least):
     """Wait until the job shows more rounds; the page's policy forbids ``wait_for_function``, which evaluates text."""
     for _ in range(300):
@@ -82,7 +100,7 @@ def rounds_after(page, least):
 
 def test_a_query_from_the_form_to_the_answer(opened):
     page = opened()
-    ask(page, "rome", "sssp", source=1)
+    answered(page, "rome", "sssp", source=1)
     page.wait_for_selector("#job .title b:has-text('sssp on rome')")
     page.wait_for_selector("#job tbody tr:nth-child(10)")
     rows = [line.split("\t") for line in page.inner_text("#job tbody").split("\n") if line.strip()]
@@ -103,7 +121,7 @@ def test_a_query_from_the_form_to_the_answer(opened):
 
 def test_rounds_are_live_and_a_job_can_be_cancelled(opened):
     page = opened()
-    ask(page, "rome", "pagerank", **SLOW)
+    answered(page, "rome", "pagerank", **SLOW)
     page.wait_for_selector("#job .pill.running")
     first = rounds_after(page, 0)
     rounds_after(page, first)
@@ -116,7 +134,7 @@ def test_refusals_are_shown_where_they_arise(opened):
     page = opened()
     ask(page, "rome", "bfs", source="x1")
     page.wait_for_selector("#answer.bad:has-text('source: x1 is not an integer')")
-    ask(page, "rome", "bfs", source=10**9)
+    answered(page, "rome", "bfs", source=10**9)
     page.wait_for_selector("#job .bad:has-text('1000000000 is not a vertex')")
     page.click("#loader > summary")
     page.fill("#load [name=name]", "bad")
@@ -161,10 +179,9 @@ def test_older_jobs_are_a_page_further(opened, live):
 @pytest.mark.parametrize(("size", "scheme"), [(WIDE, "light"), (PHONE, "dark")], ids=["wide", "phone"])
 def test_figures_of_the_answer_fit_the_page_and_its_colours(opened, live, size, scheme):
     page = opened(size, scheme)
-    ask(page, "rome", "pagerank", tol=1e-4)
+    job = answered(page, "rome", "pagerank", tol=1e-4)
     page.wait_for_selector("#job .bars .compute")
-    newest = live.link.call("GET", "/v1/jobs", limit=1)["jobs"][0]["id"]
-    active = {row["frontier_vertices"] for row in live.link.call("GET", f"/v1/jobs/{newest}/report")["rounds"]["kept"]}
+    active = {row["frontier_vertices"] for row in live.link.call("GET", f"/v1/jobs/{job}/report")["rounds"]["kept"]}
     assert page.locator("#job svg.figure").count() == (len(active) > 1), "a frontier of all vertices is not drawn"
     for title in ("pagerank: pagerank", "pagerank: convergence"):
         picture = page.locator(f"#job img[alt='figure of {title}']")
@@ -179,7 +196,7 @@ def test_figures_of_the_answer_fit_the_page_and_its_colours(opened, live, size, 
     page.click("#theme")
     page.click("#theme")  # dark
     page.wait_for_selector("#job img[src*='%23a3adbd']")
-    ask(page, "rome", "cc")
+    answered(page, "rome", "cc")
     page.locator("#job img[alt='figure of cc: sizes of labels']").wait_for()
     assert page.locator("#job img.picture").count() == 1
     assert page.inner_text("#job h3 >> nth=0") == "Answer"
@@ -190,7 +207,7 @@ def test_why_there_is_no_figure_is_shown(opened):
     page = opened()
     reason = '{"detail": "a figure needs matplotlib"}'
     page.route("**/figure.svg?*", lambda route: route.fulfill(status=501, body=reason))
-    ask(page, "rome", "kcore")
+    answered(page, "rome", "kcore")
     page.wait_for_selector("#job .note:has-text('No figure: a figure needs matplotlib')")
     assert page.locator("#job img.picture").count() == 0
     page.wait_for_selector("#job tbody tr:nth-child(10)")
@@ -235,8 +252,9 @@ def test_long_and_hostile_names_leave_the_table_in_sight(opened, hostile, size):
     assert scroll.evaluate("node => node.scrollWidth <= node.clientWidth")
     assert page.locator("#jobs tbody td bdi").count() >= 8
     for job in (page.locator("#jobs tbody a").nth(1), page.locator("#jobs tbody tr", has_text="failed").locator("a")):
+        key = job.first.get_attribute("data-key")
         job.first.click()
-        page.wait_for_selector("#job bdi")
+        shows(page, key)
         assert page.evaluate(TARGETS) == []
         assert page.evaluate("document.documentElement.scrollWidth") == size["width"]
     assert page.locator("img[onerror]").count() == 0

@@ -31,9 +31,16 @@ LAUNCHERS = ("PMI", "PMIX", "OMPI", "PRTE", "SLURM", "HYDRA", "MPI_LOCAL")
 SETTINGS = ("OMPI_MCA_plm",)
 """Exceptions, which are kept: how Open MPI starts processes, set on machines without ssh."""
 
+BEHIND = {"DGRAPH_TEST_NICE": "5"}
+"""Environment of children that take what other processes leave of the cores."""
+
 EACH_RANK = """
 log=$1/rank-${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-0}}
 shift
+if [ -n "$DGRAPH_TEST_NICE" ]; then
+    { echo $DGRAPH_TEST_NICE >/proc/self/autogroup; } 2>/dev/null  # Linux may weigh sessions; each rank has its own
+    set -- nice -n $DGRAPH_TEST_NICE "$@"
+fi
 "$@" >"$log.log" 2>&1
 code=$?
 echo $code >"$log.tmp" && mv "$log.tmp" "$log.code"
@@ -219,7 +226,7 @@ def files_with(pattern: str) -> list[Path]:
 def rank_tests(ranks: int, folder: Path, selection: str) -> Children:
     """Start the rank tests of a selection, "exhaustive" or "not exhaustive", on ``ranks`` ranks."""
     argv = [*RANK_SESSION, "-m", f"mpi and {selection}", *files_with(r"mark\.mpi\b")]
-    return Children(argv, folder, ranks, cwd=ROOT)
+    return Children(argv, folder, ranks, cwd=ROOT, extra=BEHIND)
 
 
 def tests_that_start_processes(folder: Path, selection: str) -> Children:
