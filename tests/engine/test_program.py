@@ -74,6 +74,14 @@ def test_what_is_read_off_a_text():
     assert not bfs.flagged
     assert not bfs.weighted
     assert bfs.reads_u == frozenset()
+    assert not bfs.filters
+    edges = (
+        lambda self, u, e, v: {"level": where(u.level < v.level, u.level, INF)},
+        lambda self, u, e, v: {"level": where(u.level < e.weight, u.level, INF)},
+    )
+    nearer, light = (traced(variant(Levels, edge=edge)()) for edge in edges)
+    assert nearer.filters and not nearer.prefilters
+    assert light.filters and light.prefilters
     ranks = traced(Ranks())
     assert ranks.reads_u == {"share"}
     assert ranks.sums == ["change"]

@@ -43,7 +43,8 @@ def push_phase(t, threads, graph, F, P, G, W, c):
                     continue
                 v = np.int64(load(neighbours, e))
                 if ONCE or not COND or wants(F, P, G, v):
-                    if offer(F, v, propose(F, P, G, s, w, v), ALONE) and not ALL:
+                    p = propose(F, P, G, s, w, v)  # if it is nothing, the line of v's value is not loaded
+                    if (not FILTERS or not is_identity(p)) and offer(F, v, p, ALONE) and not ALL:
                         if not FLAGGED or set_mark(flags, v, ALONE):
                             store(hits, k, np.uint32(v))
                             k += 1
