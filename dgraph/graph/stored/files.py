@@ -87,11 +87,14 @@ def read_part(store: Store, part: int) -> LocalGraph:
     for peer, count, columns, rows in store.array(file, "theirs").reshape(-1, 4).tolist():
         theirs[peer] = Mirrors(count, columns, rows, lids=lids[offset : offset + count])
         offset += count
+    out = Csr(store.array(file, "offsets"), store.array(file, "neighbours"), weights(store, part))
+    figures = store.manifest["parts"][part].get("weight_range")  # older stores have none
+    if figures and out.weight_type is not None:
+        out.__dict__["weight_range"] = *np.array(figures[:2], out.weight_type), figures[2]
     return LocalGraph(
         n=graph["vertices"], m=graph["edges"], arcs=graph["arcs"], masters=masters, gids=gids,
         original=store.array(file, "original") if graph["sparse_ids"] else gids + base if base else gids,
-        out_degree=store.array(file, "out_degree"),
-        out=Csr(store.array(file, "offsets"), store.array(file, "neighbours"), weights(store, part)),
+        out_degree=store.array(file, "out_degree"), out=out,
         directed=graph["directed"], own_mirrors=mine, peer_mirrors=theirs,
     )  # fmt: skip
 

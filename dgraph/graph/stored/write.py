@@ -20,7 +20,7 @@ from dgraph.graph.block import EdgeBlock
 from dgraph.graph.build.local_graph import build_parts
 from dgraph.graph.build.part_layout import PartLayout
 from dgraph.graph.ids import ConsecutiveIds, SparseIds
-from dgraph.graph.local import LocalGraph
+from dgraph.graph.local import Csr, LocalGraph
 from dgraph.graph.named_ids import NamedIds
 from dgraph.graph.stored.files import IDS, NAMES, OWNERS, write_attributes, write_part, writing
 from partitioning import Placement
@@ -62,6 +62,7 @@ def write(
                     parts.append({
                         "masters": each_local.masters, "mirrors": each_local.mirrors, "arcs": int(arcs[-1]),
                         "chunks": {"masters": masters.tolist(), "arcs": arcs.tolist()},
+                        "weight_range": _weight_range(each_local.out, threads),
                     })  # fmt: skip
             shared = _shared(draft, block, placement, comm)
             attributes, columns = write_attributes(draft, block.attributes, comm)
@@ -117,6 +118,12 @@ def arcs_of_masters(offsets: np.ndarray, neighbours: np.ndarray, masters: int, c
         return offsets[: masters + 1]
     counts = np.bincount(neighbours, minlength=masters)[:masters]
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+
+
+def _weight_range(rows: Csr, threads: int) -> list[float] | None:
+    """Return the smallest weight, the largest and their sum; None if one is infinite, which JSON cannot say."""
+    figures = [np.asarray(figure).item() for figure in rows.measured(threads)]
+    return figures if np.isfinite(figures).all() else None
 
 
 def chunks_a_part(chunks: int | None, parts: int) -> int:
