@@ -23,9 +23,9 @@ def kept_by(t: Traced, name: str) -> int:
 def constants(t: Traced) -> dict[str, bool | int]:
     """Return the constants of a program by name, as the round code spells them.
 
-    Booleans: ONCE, FLAGGED, WEIGHTED, FILTERS, PREFILTERS, SMALLEST and DIRTY are properties of :class:`Traced`. APPLY,
-    COND, PRIORITY and LIVE say which operators exist; WHOLE_PASSES if ``step`` returns ``whole``; ALL is the domain.
-    Counts: SUMS (integer, minima included), MINIMA, FLOAT_SUMS.
+    Booleans: ONCE, FLAGGED, WEIGHTED, PREFILTERS, SMALLEST and DIRTY are properties of :class:`Traced`. APPLY, COND,
+    PRIORITY and LIVE say which operators exist; WHOLE_PASSES if ``step`` returns ``whole``; ALL is the domain. Counts:
+    SUMS (integer, minima included), MINIMA, FLOAT_SUMS.
     """
     return {
         "ONCE": t.once,
@@ -41,7 +41,6 @@ def constants(t: Traced) -> dict[str, bool | int]:
         "CAN_PULL": "pull" in t.program.directions,
         "CAN_PUSH": "push" in t.program.directions,
         "GATHERS": t.program.gathers,
-        "FILTERS": t.filters,
         "PREFILTERS": t.prefilters,
         "SMALLEST": t.smallest,
         "SUMS": len(t.integer_sums),

@@ -80,8 +80,10 @@ def test_what_is_read_off_a_text():
         lambda self, u, e, v: {"level": where(u.level < e.weight, u.level, INF)},
     )
     nearer, light = (traced(variant(Levels, edge=edge)()) for edge in edges)
-    assert nearer.filters and not nearer.prefilters
-    assert light.filters and light.prefilters
+    assert nearer.filters
+    assert not nearer.prefilters
+    assert light.filters
+    assert light.prefilters
     ranks = traced(Ranks())
     assert ranks.reads_u == {"share"}
     assert ranks.sums == ["change"]

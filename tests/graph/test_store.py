@@ -120,7 +120,8 @@ def test_a_part_has_the_figures_of_its_weights(store, tmp_path):
     for part in range(PARTS):
         rows = read_part(Store.open(store), part).out
         kept = rows.__dict__["weight_range"]
-        assert kept == replace(rows).measured(1) and kept[0].dtype == rows.weight_type
+        assert kept == replace(rows).measured(1)
+        assert kept[0].dtype == rows.weight_type
     Graph.from_edges([0, 1], [1, 2], np.array([0.5, np.inf])).save_store(tmp_path / "infinite")
     assert Store.open(tmp_path / "infinite").manifest["parts"][0]["weight_range"] is None
 

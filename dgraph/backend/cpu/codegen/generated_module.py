@@ -173,7 +173,7 @@ def _constants(traced: Traced, pulls: bool, kernel: bool = False, pushes: bool =
     """Return the constants of a program and of its rounds.
 
     ONCE: a vertex accepts one proposal, which may have several fields. HINTS: it looks first for the in-neighbour whose
-    proposal it accepted in an earlier search. LEVELLED: it accepts those of one round.
+    proposal it accepted in an earlier search. LEVELLED: it accepts those of one round. FILTERS: an edge may have none.
     EDGE_KERNEL: the edge kernel is taken. DEFERS: changed vertices wait for ``apply`` or are sorted into buckets.
     FOLDS: the name of the row reducer, or "". LOCAL_ROUNDS: a rank may run several rounds between exchanges.
     """
@@ -184,6 +184,7 @@ def _constants(traced: Traced, pulls: bool, kernel: bool = False, pushes: bool =
         "ONCE": traced.first_wins,
         "LEVELLED": traced.levelled,
         "FLAGGED": traced.flagged and not traced.levelled,
+        "FILTERS": traced.filters,
         "SMALLEST": traced.finds_smallest,
         "READS_ID": "id" in traced.reads_u,
         "HINTS": bool(traced.first_wins and common["COND"] and not (common["WEIGHTED"] or common["ALL"])),
