@@ -145,6 +145,13 @@ class Traced:
         return self.filters and not self.reads_v
 
     @derived
+    def ends_at_once(self) -> bool:
+        """Return True if the first round is the last, and nothing follows its proposals."""
+        done = (self.step or {}).get("done")
+        follows = self.apply is not None or self.priority is not None
+        return done is not None and done.op == "const" and bool(done.args[0]) and not follows
+
+    @derived
     def smallest(self) -> bool:
         """Return True if the only proposal is the source's id, combined by MIN.
 

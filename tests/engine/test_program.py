@@ -84,6 +84,10 @@ def test_what_is_read_off_a_text():
     assert not nearer.prefilters
     assert light.filters
     assert light.prefilters
+    ends = {"step": lambda self, g: {"done": True}}
+    assert traced(variant(Levels, **ends)()).ends_at_once
+    assert not traced(variant(Ranks, **ends)()).ends_at_once
+    assert not bfs.ends_at_once
     ranks = traced(Ranks())
     assert ranks.reads_u == {"share"}
     assert ranks.sums == ["change"]

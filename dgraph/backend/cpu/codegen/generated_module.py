@@ -174,6 +174,7 @@ def _constants(traced: Traced, pulls: bool, kernel: bool = False, pushes: bool =
 
     ONCE: a vertex accepts one proposal, which may have several fields. HINTS: it looks first for the in-neighbour whose
     proposal it accepted in an earlier search. LEVELLED: it accepts those of one round. FILTERS: an edge may have none.
+    LAST: the first round ends the run.
     EDGE_KERNEL: the edge kernel is taken. DEFERS: changed vertices wait for ``apply`` or are sorted into buckets.
     FOLDS: the name of the row reducer, or "". LOCAL_ROUNDS: a rank may run several rounds between exchanges.
     """
@@ -185,6 +186,7 @@ def _constants(traced: Traced, pulls: bool, kernel: bool = False, pushes: bool =
         "LEVELLED": traced.levelled,
         "FLAGGED": traced.flagged and not traced.levelled,
         "FILTERS": traced.filters,
+        "LAST": traced.ends_at_once and not kernel,
         "SMALLEST": traced.finds_smallest,
         "READS_ID": "id" in traced.reads_u,
         "HINTS": bool(traced.first_wins and common["COND"] and not (common["WEIGHTED"] or common["ALL"])),
