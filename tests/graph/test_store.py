@@ -116,14 +116,13 @@ def test_every_block_is_checked(sparse, tmp_path):
     assert not any(isinstance(part, Exception) for part in read_all(path))
 
 
-def test_a_part_has_the_figures_of_its_weights(store, tmp_path):
-    for part in range(PARTS):
-        rows = read_part(Store.open(store), part).out
-        kept = rows.__dict__["weight_range"]
-        assert kept == replace(rows).measured(1)
-        assert kept[0].dtype == rows.weight_type
-    Graph.from_edges([0, 1], [1, 2], np.array([0.5, np.inf])).save_store(tmp_path / "infinite")
-    assert Store.open(tmp_path / "infinite").manifest["parts"][0]["weight_range"] is None
+@pytest.mark.parametrize("weights", [[3, -(2**62) - 1], [0.1, np.inf], np.float32([0.1, 7])])
+def test_a_part_has_the_figures_of_its_weights(weights, tmp_path):
+    Graph.from_edges([0, 1], [1, 2], np.array(weights)).save_store(tmp_path / "store")
+    rows = read_part(Store.open(tmp_path / "store"), 0).out
+    kept = rows.__dict__["weight_range"]
+    assert kept == replace(rows).measured(1)
+    assert kept[0].dtype == rows.weight_type
 
 
 def test_without_verification_nothing_is_checked(store):

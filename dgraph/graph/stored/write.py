@@ -20,7 +20,7 @@ from dgraph.graph.block import EdgeBlock
 from dgraph.graph.build.local_graph import build_parts
 from dgraph.graph.build.part_layout import PartLayout
 from dgraph.graph.ids import ConsecutiveIds, SparseIds
-from dgraph.graph.local import Csr, LocalGraph
+from dgraph.graph.local import LocalGraph
 from dgraph.graph.named_ids import NamedIds
 from dgraph.graph.stored.files import IDS, NAMES, OWNERS, write_attributes, write_part, writing
 from partitioning import Placement
@@ -62,7 +62,7 @@ def write(
                     parts.append({
                         "masters": each_local.masters, "mirrors": each_local.mirrors, "arcs": int(arcs[-1]),
                         "chunks": {"masters": masters.tolist(), "arcs": arcs.tolist()},
-                        "weight_range": _weight_range(each_local.out, threads),
+                        "weight_range": [*map(str, each_local.out.measured(threads))],
                     })  # fmt: skip
             shared = _shared(draft, block, placement, comm)
             attributes, columns = write_attributes(draft, block.attributes, comm)
@@ -102,8 +102,7 @@ def chunk_cuts(local: LocalGraph, cut: str, count: int) -> tuple[np.ndarray, np.
     follow them. Under a vertex-cut, masters and arcs are cut evenly and independently.
     """
     steps = np.arange(count + 1, dtype=np.int64)
-    arcs = len(local.out.neighbours)
-    even = arcs * steps // count
+    even = len(local.out.neighbours) * steps // count
     if cut == "vertex":
         return local.masters * steps // count, even
     cost = arcs_of_masters(local.out.offsets, local.out.neighbours, local.masters, cut) + np.arange(local.masters + 1)
@@ -118,12 +117,6 @@ def arcs_of_masters(offsets: np.ndarray, neighbours: np.ndarray, masters: int, c
         return offsets[: masters + 1]
     counts = np.bincount(neighbours, minlength=masters)[:masters]
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-
-
-def _weight_range(rows: Csr, threads: int) -> list[float] | None:
-    """Return the smallest weight, the largest and their sum; None if one is infinite, which JSON cannot say."""
-    figures = [np.asarray(figure).item() for figure in rows.measured(threads)]
-    return figures if np.isfinite(figures).all() else None
 
 
 def chunks_a_part(chunks: int | None, parts: int) -> int:
@@ -173,8 +166,7 @@ def _shared(draft: StoreDraft, block: EdgeBlock, placement: Placement, comm: Com
 def _described(block: EdgeBlock, fingerprint: str, sparse: bool, comm: Comm) -> dict[str, Any]:
     """Return the manifest's entry for the graph; collective."""
     degrees = np.diff(block.offsets)
-    exponents = np.frexp(degrees.astype(np.float64))[1]
-    histogram = comm.allreduce(np.bincount(exponents, minlength=64).astype(np.int64))
+    histogram = comm.allreduce(np.bincount(np.frexp(degrees.astype(np.float64))[1], minlength=64).astype(np.int64))
     row = int(np.argmax(degrees)) if degrees.size else 0
     best = comm.allgather(np.array([degrees[row] if degrees.size else -1, block.first + row], np.int64))
     hub = best[np.argmax(best[:, 0]), 1:]

@@ -72,15 +72,8 @@ def text_of(
     name = type(traced.program).__name__
     values = _constants(traced, pulls, kernel, pushes)
     named = "\n".join(f"{key} = {value!r}" for key, value in values.items())
-    slots, phases, push, rounds = (_source(f"round/{part}") for part in ("slots", "phases", "push", "rounds"))
-    push_phases = [
-        folded(push, values | {"ALONE": False}),
-        folded(push.replace("def push_phase(", "def push_phase_alone("), values | {"ALONE": True}),
-    ]
-    if values["FOLLOWS"]:
-        follow = _source("round/follow")
-        alone = follow.replace("def follow_phase(", "def follow_phase_alone(")
-        push_phases += [folded(follow, values | {"ALONE": False}), folded(alone, values | {"ALONE": True})]
+    slots, phases, rounds = (_source(f"round/{part}") for part in ("slots", "phases", "rounds"))
+    push_phases = [*_phases("push", values), *(_phases("follow", values) if values["FOLLOWS"] else [])]
     if kernel:
         push_phases = [folded(edge_kernel(traced), values), "push_phase_alone = push_phase"]
     skeleton = [
@@ -92,6 +85,13 @@ def text_of(
         *_entries(values),
     ]
     return "\n\n".join([_header(name, source) + named, operators(traced), *skeleton])
+
+
+def _phases(name: str, values: dict[str, Any]) -> list[str]:
+    """Return a phase for the threads of a team, and for one thread."""
+    text = _source(f"round/{name}")
+    alone = text.replace(f"def {name}_phase(", f"def {name}_phase_alone(")
+    return [folded(text, values | {"ALONE": False}), folded(alone, values | {"ALONE": True})]
 
 
 def _header(name: str, source: str) -> str:
