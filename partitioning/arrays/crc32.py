@@ -26,10 +26,8 @@ KEYS = 0x154442BD4, 0x1C6E41596
 def crc32_of(buffers: Sequence[memoryview], threads: int = 1) -> list[int]:
     """Return the CRC-32 of each buffer of bytes."""
     whole = sum(raw.nbytes for raw in buffers)
-    if whole < 2 * PIECE:
-        return [zlib.crc32(raw) for raw in buffers]
-    crc32 = _folded if _folds() else zlib.crc32
-    if threads < 2:
+    crc32 = _folded if whole >= 2 * PIECE and _folds() else zlib.crc32
+    if threads < 2 or whole < 2 * PIECE:
         return [crc32(raw) for raw in buffers]
     step = max(PIECE, whole // (2 * threads))  # few pieces: between two a thread waits for the interpreter's lock
     cuts = [[raw[first : first + step] for first in range(0, raw.nbytes, step)] for raw in buffers]
