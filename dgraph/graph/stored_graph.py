@@ -257,8 +257,7 @@ def _arcs(store: Store, comm: Comm) -> tuple[np.ndarray, np.ndarray, np.ndarray 
     first, stop = (parts * rank // comm.size for rank in (comm.rank, comm.rank + 1))
     kind = store.manifest["graph"]["weights"]
     gid = gid_type(store.manifest["graph"]["vertices"])
-    src, dst = [np.zeros(0, gid)], [np.zeros(0, gid)]
-    weight = [np.zeros(0, kind or np.int32)]
+    src, dst, weight = [np.zeros(0, gid)], [np.zeros(0, gid)], [np.zeros(0, kind or np.int32)]
     for part in range(first, stop):
         file = part_file(part)
         gids = store.array(file, "gids").astype(gid)

@@ -134,13 +134,22 @@ class Traced:
         return other
 
     @derived
-    def prefilters(self) -> bool:
-        """Return True if the source and the edge alone decide whether the edge proposes anything, not the destination.
-
-        Every proposal is ``where(condition, value, INF)`` for a MIN field.
-        """
+    def filters(self) -> bool:
+        """Return True if every proposal is ``where(condition, value, INF)`` for a MIN field: an edge may have none."""
         chosen = all(x.op == "where" and x.args[2].op == "inf" for x in self.edge.values())
-        return chosen and not self.reads_v and all(self.fields[k].reduce is MIN for k in self.proposes)
+        return chosen and all(self.fields[k].reduce is MIN for k in self.proposes)
+
+    @derived
+    def prefilters(self) -> bool:
+        """Return True if :attr:`filters`, and the source and the edge alone decide, not the destination."""
+        return self.filters and not self.reads_v
+
+    @derived
+    def ends_at_once(self) -> bool:
+        """Return True if the first round is the last, and nothing follows its proposals."""
+        done = (self.step or {}).get("done")
+        follows = self.apply is not None or self.priority is not None
+        return done is not None and done.op == "const" and bool(done.args[0]) and not follows
 
     @derived
     def smallest(self) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 from partitioning.arrays.lazy_numba import intrinsic, njit
 
 PIECE = 4 << 20
-"""Bytes that a thread sums at a time."""
+"""Least bytes that a thread sums at a time."""
 FOLD = 64
 """Bytes that are folded at a time, in four words of 128 bits."""
 KEYS = 0x154442BD4, 0x1C6E41596
@@ -25,12 +25,12 @@ KEYS = 0x154442BD4, 0x1C6E41596
 
 def crc32_of(buffers: Sequence[memoryview], threads: int = 1) -> list[int]:
     """Return the CRC-32 of each buffer of bytes."""
-    if sum(raw.nbytes for raw in buffers) < 2 * PIECE:
-        return [zlib.crc32(raw) for raw in buffers]
-    crc32 = _folded if _folds() else zlib.crc32
-    if threads < 2:
+    whole = sum(raw.nbytes for raw in buffers)
+    crc32 = _folded if whole >= 2 * PIECE and _folds() else zlib.crc32
+    if threads < 2 or whole < 2 * PIECE:
         return [crc32(raw) for raw in buffers]
-    cuts = [[raw[first : first + PIECE] for first in range(0, raw.nbytes, PIECE)] for raw in buffers]
+    step = max(PIECE, whole // (2 * threads))  # few pieces: between two a thread waits for the interpreter's lock
+    cuts = [[raw[first : first + step] for first in range(0, raw.nbytes, step)] for raw in buffers]
     with ThreadPoolExecutor(threads) as pool:
         sums = pool.map(crc32, [piece for pieces in cuts for piece in pieces])
         return [combined((next(sums), piece.nbytes) for piece in pieces) for pieces in cuts]

@@ -74,6 +74,20 @@ def test_what_is_read_off_a_text():
     assert not bfs.flagged
     assert not bfs.weighted
     assert bfs.reads_u == frozenset()
+    assert not bfs.filters
+    edges = (
+        lambda self, u, e, v: {"level": where(u.level < v.level, u.level, INF)},
+        lambda self, u, e, v: {"level": where(u.level < e.weight, u.level, INF)},
+    )
+    nearer, light = (traced(variant(Levels, edge=edge)()) for edge in edges)
+    assert nearer.filters
+    assert not nearer.prefilters
+    assert light.filters
+    assert light.prefilters
+    ends = {"step": lambda self, g: {"done": True}}
+    assert traced(variant(Levels, **ends)()).ends_at_once
+    assert not traced(variant(Ranks, **ends)()).ends_at_once
+    assert not bfs.ends_at_once
     ranks = traced(Ranks())
     assert ranks.reads_u == {"share"}
     assert ranks.sums == ["change"]

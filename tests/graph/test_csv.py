@@ -82,10 +82,10 @@ FIELD = st.text(st.sampled_from('ab",; \t#%é'), min_size=1, max_size=6).filter(
 @given(rows=st.lists(st.tuples(FIELD, FIELD), min_size=1, max_size=8), tabs=st.booleans(), ranks=st.integers(1, 3))
 def test_any_quoted_names(rows, tabs, ranks, tmp_path_factory):
     path = tmp_path_factory.mktemp("csv") / ("a.tsv" if tabs else "a.csv")
-    out = io.StringIO()
-    writer = csv.writer(out, delimiter="\t" if tabs else ",", quoting=csv.QUOTE_ALL, lineterminator="\n")
+    table = io.StringIO()
+    writer = csv.writer(table, delimiter="\t" if tabs else ",", quoting=csv.QUOTE_ALL, lineterminator="\n")
     writer.writerows([("source", "target"), *rows])
-    path.write_text(out.getvalue())
+    path.write_text(table.getvalue())
     assert arcs(path, ranks, ids="string", header=True, keep_loops=True, keep_parallel=True) == sorted(
         (u, v, 1) for u, v in rows
     )

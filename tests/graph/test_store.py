@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import sys
+from dataclasses import replace
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
@@ -19,6 +20,7 @@ from simulated import battery, on_ranks, succeed
 
 from dgraph.comm import SerialComm
 from dgraph.errors import DataError, OutputError, UsageError
+from dgraph.graph.stored.files import read_part
 from dgraph.graph.stored_graph import Graph
 from partitioning.__main__ import main
 from partitioning.store import ArrayFile, Store, StoreDraft, StoreError, is_store
@@ -112,6 +114,15 @@ def test_every_block_is_checked(sparse, tmp_path):
     wanted = {"gids", "out_degree", "offsets", "neighbours", "weights", "mine", "theirs", "their_lids", "values"}
     assert {name.split()[2].partition("[")[0] for name in named} == wanted | ({"original"} if sparse else set())
     assert not any(isinstance(part, Exception) for part in read_all(path))
+
+
+@pytest.mark.parametrize("weights", [[3, -(2**62) - 1], [0.1, np.inf], np.float32([0.1, 7])])
+def test_a_part_has_the_figures_of_its_weights(weights, tmp_path):
+    Graph.from_edges([0, 1], [1, 2], np.array(weights)).save_store(tmp_path / "store")
+    rows = read_part(Store.open(tmp_path / "store"), 0).out
+    kept = rows.__dict__["weight_range"]
+    assert kept == replace(rows).measured(1)
+    assert kept[0].dtype == rows.weight_type
 
 
 def test_without_verification_nothing_is_checked(store):

@@ -99,6 +99,8 @@ def list_graph(graph: Any, weight: str | None, keep: Sequence[str] = ()) -> List
 
 def _weights(rows: list, weight: str, nodes: list, parallel: bool, size: int) -> tuple[np.ndarray | None, str]:
     """Return the weights of all arcs, or None if no edge has the attribute; and a note if reading rounds them."""
+    if not any(_attributes(rows, parallel)):
+        return None, ""
     try:
         values = np.fromiter(map(itemgetter(weight), _attributes(rows, parallel)), object, size)
     except KeyError:  # some edges have no weight

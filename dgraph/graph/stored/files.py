@@ -55,14 +55,11 @@ def write_part(file: ArrayFile, local: LocalGraph, sparse: bool, arc_cuts: np.nd
     ``neighbours`` (lids) and ``weights``. ``mine`` and ``theirs`` hold rows (peer, count, columns, rows) of the mirror
     lists; ``their_lids`` concatenates those of all peers.
     """
-    file.add("gids", local.gids)
-    if sparse:
-        file.add("original", local.original)
-    file.add("out_degree", local.out_degree)
-    file.add("offsets", local.out.offsets)
-    file.add("neighbours", local.out.neighbours, arc_cuts)
-    if local.out.weights is not None:
-        file.add("weights", local.out.weights, arc_cuts)
+    for name in ("gids", *(["original"] if sparse else []), "out_degree"):
+        file.add(name, getattr(local, name))
+    for name, cuts in (("offsets", ()), ("neighbours", arc_cuts), ("weights", arc_cuts)):
+        if (values := getattr(local.out, name)) is not None:
+            file.add(name, values, cuts)
     file.add("mine", _lists(local.own_mirrors))
     file.add("theirs", _lists(local.peer_mirrors))
     lids = [local.peer_mirrors[peer].lids for peer in sorted(local.peer_mirrors)]
@@ -87,11 +84,14 @@ def read_part(store: Store, part: int) -> LocalGraph:
     for peer, count, columns, rows in store.array(file, "theirs").reshape(-1, 4).tolist():
         theirs[peer] = Mirrors(count, columns, rows, lids=lids[offset : offset + count])
         offset += count
+    arcs = Csr(store.array(file, "offsets"), store.array(file, "neighbours"), weights(store, part))
+    figures = store.manifest["parts"][part].get("weight_range")  # older stores have none
+    if figures and arcs.weight_type is not None:
+        arcs.__dict__["weight_range"] = *np.array(figures[:2]).astype(arcs.weight_type), float(figures[2])
     return LocalGraph(
         n=graph["vertices"], m=graph["edges"], arcs=graph["arcs"], masters=masters, gids=gids,
         original=store.array(file, "original") if graph["sparse_ids"] else gids + base if base else gids,
-        out_degree=store.array(file, "out_degree"),
-        out=Csr(store.array(file, "offsets"), store.array(file, "neighbours"), weights(store, part)),
+        out_degree=store.array(file, "out_degree"), out=arcs,
         directed=graph["directed"], own_mirrors=mine, peer_mirrors=theirs,
     )  # fmt: skip
 

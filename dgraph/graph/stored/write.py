@@ -62,6 +62,7 @@ def write(
                     parts.append({
                         "masters": each_local.masters, "mirrors": each_local.mirrors, "arcs": int(arcs[-1]),
                         "chunks": {"masters": masters.tolist(), "arcs": arcs.tolist()},
+                        "weight_range": [*map(str, each_local.out.measured(threads))],
                     })  # fmt: skip
             shared = _shared(draft, block, placement, comm)
             attributes, columns = write_attributes(draft, block.attributes, comm)
@@ -101,8 +102,7 @@ def chunk_cuts(local: LocalGraph, cut: str, count: int) -> tuple[np.ndarray, np.
     follow them. Under a vertex-cut, masters and arcs are cut evenly and independently.
     """
     steps = np.arange(count + 1, dtype=np.int64)
-    arcs = len(local.out.neighbours)
-    even = arcs * steps // count
+    even = len(local.out.neighbours) * steps // count
     if cut == "vertex":
         return local.masters * steps // count, even
     cost = arcs_of_masters(local.out.offsets, local.out.neighbours, local.masters, cut) + np.arange(local.masters + 1)
@@ -166,8 +166,7 @@ def _shared(draft: StoreDraft, block: EdgeBlock, placement: Placement, comm: Com
 def _described(block: EdgeBlock, fingerprint: str, sparse: bool, comm: Comm) -> dict[str, Any]:
     """Return the manifest's entry for the graph; collective."""
     degrees = np.diff(block.offsets)
-    exponents = np.frexp(degrees.astype(np.float64))[1]
-    histogram = comm.allreduce(np.bincount(exponents, minlength=64).astype(np.int64))
+    histogram = comm.allreduce(np.bincount(np.frexp(degrees.astype(np.float64))[1], minlength=64).astype(np.int64))
     row = int(np.argmax(degrees)) if degrees.size else 0
     best = comm.allgather(np.array([degrees[row] if degrees.size else -1, block.first + row], np.int64))
     hub = best[np.argmax(best[:, 0]), 1:]

@@ -72,15 +72,8 @@ def text_of(
     name = type(traced.program).__name__
     values = _constants(traced, pulls, kernel, pushes)
     named = "\n".join(f"{key} = {value!r}" for key, value in values.items())
-    slots, phases, push, rounds = (_source(f"round/{part}") for part in ("slots", "phases", "push", "rounds"))
-    push_phases = [
-        folded(push, values | {"ALONE": False}),
-        folded(push.replace("def push_phase(", "def push_phase_alone("), values | {"ALONE": True}),
-    ]
-    if values["FOLLOWS"]:
-        follow = _source("round/follow")
-        alone = follow.replace("def follow_phase(", "def follow_phase_alone(")
-        push_phases += [folded(follow, values | {"ALONE": False}), folded(alone, values | {"ALONE": True})]
+    slots, phases, rounds = (_source(f"round/{part}") for part in ("slots", "phases", "rounds"))
+    push_phases = [*_phases("push", values), *(_phases("follow", values) if values["FOLLOWS"] else [])]
     if kernel:
         push_phases = [folded(edge_kernel(traced), values), "push_phase_alone = push_phase"]
     skeleton = [
@@ -92,6 +85,13 @@ def text_of(
         *_entries(values),
     ]
     return "\n\n".join([_header(name, source) + named, operators(traced), *skeleton])
+
+
+def _phases(name: str, values: dict[str, Any]) -> list[str]:
+    """Return a phase for the threads of a team, and for one thread."""
+    text = _source(f"round/{name}")
+    alone = text.replace(f"def {name}_phase(", f"def {name}_phase_alone(")
+    return [folded(text, values | {"ALONE": False}), folded(alone, values | {"ALONE": True})]
 
 
 def _header(name: str, source: str) -> str:
@@ -173,7 +173,8 @@ def _constants(traced: Traced, pulls: bool, kernel: bool = False, pushes: bool =
     """Return the constants of a program and of its rounds.
 
     ONCE: a vertex accepts one proposal, which may have several fields. HINTS: it looks first for the in-neighbour whose
-    proposal it accepted in an earlier search. LEVELLED: it accepts those of one round.
+    proposal it accepted in an earlier search. LEVELLED: it accepts those of one round. FILTERS: an edge may have none.
+    LAST: the first round ends the run.
     EDGE_KERNEL: the edge kernel is taken. DEFERS: changed vertices wait for ``apply`` or are sorted into buckets.
     FOLDS: the name of the row reducer, or "". LOCAL_ROUNDS: a rank may run several rounds between exchanges.
     """
@@ -184,6 +185,8 @@ def _constants(traced: Traced, pulls: bool, kernel: bool = False, pushes: bool =
         "ONCE": traced.first_wins,
         "LEVELLED": traced.levelled,
         "FLAGGED": traced.flagged and not traced.levelled,
+        "FILTERS": traced.filters,
+        "LAST": traced.ends_at_once and not kernel,
         "SMALLEST": traced.finds_smallest,
         "READS_ID": "id" in traced.reads_u,
         "HINTS": bool(traced.first_wins and common["COND"] and not (common["WEIGHTED"] or common["ALL"])),

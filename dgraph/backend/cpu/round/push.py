@@ -11,7 +11,8 @@ accesses from overlapping, so that every cache miss would stall.
 def push_phase(t, threads, graph, F, P, G, W, c):
     """Propose along every edge u → v of an active u; thread t takes chunks of the queue, or of all vertices.
 
-    Changed vertices are buffered per thread and moved to ``touched`` (masters) or the list of mirrors by ``spill``.
+    Changed vertices are buffered per thread and moved to ``touched`` (masters) or the list of mirrors by ``spill``. If
+    no other round follows, and none is a mirror, they are not listed: a flag takes another locked instruction.
     """
     touched = lists(W, c).touched
     queue, count, tick, base = lists(W, c).queue, c[ROWS] if ALL else c[QUEUED], c[TICK], slot(c)
@@ -20,7 +21,7 @@ def push_phase(t, threads, graph, F, P, G, W, c):
     k, edges, turn = 0, 0, 0
     chunk = chunk_of(count, c[EDGES], threads)
     by_share = not ALONE and shares_cover_queue(shares, tick, count, threads)
-    nowhere = np.int64(-1)
+    nowhere, listed = np.int64(-1), not LAST or c[ROWS] > c[MASTERS]
     mine = nowhere if ALONE or DEFERS else share_of(tick + 1, t)
     while count > 0:
         if by_share:  # begin with the vertices that this thread found: they are in its cache
@@ -43,7 +44,8 @@ def push_phase(t, threads, graph, F, P, G, W, c):
                     continue
                 v = np.int64(load(neighbours, e))
                 if ONCE or not COND or wants(F, P, G, v):
-                    if offer(F, v, propose(F, P, G, s, w, v), ALONE) and not ALL:
+                    p = propose(F, P, G, s, w, v)  # if it is nothing, the line of v's value is not loaded
+                    if (not FILTERS or not is_identity(p)) and offer(F, v, p, ALONE) and not ALL and listed:
                         if not FLAGGED or set_mark(flags, v, ALONE):
                             store(hits, k, np.uint32(v))
                             k += 1
