@@ -250,6 +250,8 @@ class Exchange:
             boxes.wait()
 
     def _launch(self, kernel: str, asked: int) -> None:
+        if kernel == "unpack":
+            kernel = "combine_messages" if asked >> state.ARG_REDUCES & 1 else "take_messages"
         self.machine.kernels.launch("round_kernels", kernel, asked, fused=False)
 
     def check(self) -> None:

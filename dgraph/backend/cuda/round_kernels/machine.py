@@ -101,6 +101,8 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
         self.renewable = self.renewable and not self.arrays.awaits_heads
         kind = (self.walks_by_schedule, self.uses_union_find, self.filters_edges)
         self.sources = ModuleSet(traced, graph, device, options, self.pulls, *kind)
+        if traced.program.end_figure:
+            self.sources.further.append(field_stats.named(*(array.dtype for array in self._figure_arrays())))
         self.kernels = Launcher(self.sources, self.arrays)
         self.device_exchange: DeviceExchange | None = None
         self._begin_log()
@@ -138,11 +140,15 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
 
     def launch_summary(self) -> None:
         """Launch the kernel of the program's summary, which does nothing until GPUs have ended the program."""
-        arrays, (kernel, name) = self.arrays, self.traced.program.end_figure or ("", "")
-        values = arrays.fields[name][: self.local.masters]
-        beside = self.graph.degree if kernel == "reached" else self.graph.original
+        arrays, (kernel, _) = self.arrays, self.traced.program.end_figure or ("", "")
         words, ended = arrays.post[exchange_state.POST_SUMMARY :], arrays.words[control.PROGRAM_ENDS :]
-        field_stats.launch(self.device, values, beside, words, kernel, gate=self.device.address(ended))
+        field_stats.launch(self.device, *self._figure_arrays(), words, kernel, gate=self.device.address(ended))
+
+    def _figure_arrays(self) -> tuple[Any, Any]:
+        """Return the masters' values of which the program's summary is, and the array beside them."""
+        kernel, name = self.traced.program.end_figure or ("", "")
+        beside = self.graph.degree if kernel == "reached" else self.graph.original
+        return self.arrays.fields[name][: self.local.masters], beside
 
     def read(self) -> None:
         """Copy the control block to the host; waits for all launched kernels."""
