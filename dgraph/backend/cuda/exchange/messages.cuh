@@ -204,12 +204,13 @@ DEVICE void finish(i64 p, const Message& m, i64 stride, i64 number) {
 }
 
 // Bounded spinning. A rank that waits too long notifies all others and Python raises. ``remote``: ``rank`` gave up
-// first or has failed, so no timeout passed here.
+// first or has failed, so no timeout passed here; its number is passed on.
 
 CALLED void abort_wait(i64 rank, bool remote) {
-    atomicCAS((u64*)&env.post->stalled, 0ull, (u64)(1 + rank) << 1 | remote);
+    const u64 now = (u64)(1 + rank) << 1 | remote, before = atomicCAS((u64*)&env.post->stalled, 0ull, now);
+    const u64 first = before ? before : now;
     for (i64 p = 0; p < env.others; p++)
-        if (peer_of(p).signal) RELEASE_SYSTEM(peer_of(p).signal + SIGNAL_ABORT, 1);
+        if (peer_of(p).signal) RELEASE_SYSTEM(peer_of(p).signal + SIGNAL_ABORT, first & 1 ? 1 + (first >> 1) : 1);
 }
 
 // Spin until ``ready()`` is true; false on timeout or if any rank gave up.
@@ -220,9 +221,9 @@ template <class F> DEVICE bool received(const Peer& peer, const F& ready) {
         WAIT_FOR_PEER();
         if (looks % 64) continue;
         if (FRESH(&env.post->stalled)) return false;
-        const bool remote = ACQUIRE_SYSTEM(peer.signals + SIGNAL_ABORT) != 0;
-        if (remote || NOW() - began > patience) {
-            abort_wait(peer.rank, remote);
+        const u64 aborted = ACQUIRE_SYSTEM(peer.signals + SIGNAL_ABORT);
+        if (aborted || NOW() - began > patience) {
+            abort_wait(aborted > 1 ? (i64)aborted - 2 : peer.rank, aborted != 0);
             return false;
         }
     }
