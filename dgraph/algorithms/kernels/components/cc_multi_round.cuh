@@ -8,7 +8,7 @@ KERNEL gather_active(i64) {
     gather_listed(globals_now(), is(env.control->swapped) ? env.queue1 : env.queue0, (u64)KNOWN(&env.control->queued));
 }
 
-KERNEL spread_trees(i64 marked) {
+LONG_KERNEL spread_trees(i64 marked) {
     SHARED(PhaseRoom, room);
     if (is_over()) return;
     Visit visit;
@@ -98,7 +98,7 @@ DEVICE bool is_united_now() { return __syncthreads_or(threadIdx.x == 0 && FRESH(
 // Exchange the members of the largest trees. If FOREST_UNITED is set on return, the bits of mirrors come from their
 // owners, else from this rank. Vertices without edges here have no tree yet in the NONEMPTY_ONLY variant: all get one, or, if
 // the trees are united, only mirrors outside. All blocks are resident, since the kernel has grid barriers.
-KERNEL send_inside(i64 rank) {
+LONG_KERNEL send_inside(i64 rank) {
     struct Room : ExchangeRoom, BitsRoom<1> {};
     SHARED(Room, room);
     Exchanger all = {room};

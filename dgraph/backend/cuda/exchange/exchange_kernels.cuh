@@ -12,7 +12,7 @@ DEVICE ChangeLists changes_now(const Asked& a) {
 }
 
 // Pack messages for all peers. The first block writes headers and posts after a grid barrier.
-KERNEL pack(i64 asked) {
+LONG_KERNEL pack(i64 asked) {
     SHARED(PackRoom, room);
     if (is_over()) return;
     const u64 began = NOW();
@@ -40,7 +40,7 @@ DEVICE bool messages_came(const Asked& a, i64 number, u64& arrived) {
 }
 
 // Combine the proposals of all peers into masters.
-KERNEL combine_messages(i64 asked) {
+LONG_KERNEL combine_messages(i64 asked) {
     SHARED(PhaseRoom, room);
     if (is_over()) return;
     const Asked a = parsed(asked, true);
@@ -61,7 +61,7 @@ KERNEL combine_messages(i64 asked) {
 }
 
 // Store the values of all peers in mirrors.
-KERNEL take_messages(i64 asked) {
+LONG_KERNEL take_messages(i64 asked) {
     SHARED(PhaseRoom, room);
     if (is_over()) return;
     const Asked a = parsed(asked, false);
