@@ -80,7 +80,7 @@ def nearest_by_weights(ctx: Context, sources: np.ndarray, name: str, cutoff: flo
             break
     if cutoff is None:
         refuse_overflow(ctx, state, dtype, most)
-    column = predecessors(ctx, nearer.retype(dist=dtype), sources.tolist(), state, dtype, paths.reached)
+    column = predecessors(ctx, nearer.retype(dist=dtype), sources.tolist(), state, dtype, paths)
     return _answer(ctx, starts, len(sources), state, paths, column, {})
 
 

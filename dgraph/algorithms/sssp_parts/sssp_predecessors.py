@@ -13,6 +13,7 @@ import numpy as np
 
 from dgraph.algorithms.base import OnePass
 from dgraph.algorithms.bfs_programs import parents
+from dgraph.algorithms.distances import DistanceColumn, summarize
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import one_of_many
 from dgraph.engine.rounds.return_state import State
@@ -22,6 +23,8 @@ from dgraph.result.columns import UNREACHED, Column
 
 class Nearer(OnePass):
     """Smallest original id among strictly nearer in-neighbours on a shortest path, in one round."""
+
+    end_figure = "reached", "parent"
 
     dist = Field("int64", given=True)
     parent = Field("int64", reduce=MIN)
@@ -119,7 +122,7 @@ def nearer_program(ctx: Context) -> Nearer:
 
 
 def predecessors(
-    ctx: Context, program: Program, sources: Sequence[int], state: State, dtype: str, reached: int
+    ctx: Context, program: Program, sources: Sequence[int], state: State, dtype: str, paths: DistanceColumn
 ) -> Column:
     """Return the predecessor column: a strictly nearer vertex if there is one, else one of the same plateau.
 
@@ -129,12 +132,16 @@ def predecessors(
         sources: original ids of the vertices without a predecessor.
         state: final state of the distances.
         dtype: dtype of distances.
-        reached: vertices of this rank with a distance. If all but the sources have a nearer predecessor, no plateau is
+        paths: the distances. If all vertices with one, but the sources, have a nearer predecessor, no plateau is
             searched.
     """
     nearer = ctx.run(program, {"dist": state.raw("dist")})
-    settled, *_ = nearer.reached("parent", ctx.local)
-    if ctx.total(reached - settled) == len(sources):
+    settled = summarize(nearer, "parent", ctx.local)
+    if paths.whole and settled.whole:  # no rank sends anything
+        lacking = paths.whole[0] - settled.whole[0]
+    else:
+        lacking = ctx.total(paths.reached - settled.reached)
+    if lacking == len(sources):
         return nearer.column("parent", parents)
     predecessor, dist = nearer["parent"].copy(), state["dist"]
     end = np.inf if dtype[0] == "f" else np.iinfo(dtype).max
@@ -160,7 +167,7 @@ def predecessors_of_each(ctx: Context, sources: np.ndarray, distances: Sequence[
         for source, distance in zip(sources.tolist(), distances, strict=True):
             dist = np.asarray(distance() if callable(distance) else distance)
             state = State(fields={"dist": dist}, globals={}, rounds=0, finished=True)
-            reached, *_ = state.reached("dist", ctx.local)
+            paths = summarize(state, "dist", ctx.local)
             program = nearer_program(ctx).retype(dist=dist.dtype.name)
-            columns.append(predecessors(ctx, program, [source], state, dist.dtype.name, reached))
+            columns.append(predecessors(ctx, program, [source], state, dist.dtype.name, paths))
     return columns

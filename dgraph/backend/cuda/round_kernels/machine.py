@@ -75,6 +75,7 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
         make_exchange: function that makes ``device_exchange``; the backend sets it.
         make_rounds: function that makes the driver of rounds without the host; the backend sets it.
         repeats: True if this run starts before ranks agree that all have their machines and mailboxes.
+        rounds_ahead: rounds that may be launched before the host reads the control block.
     """
 
     walks_by_schedule, uses_union_find, filters_edges, renewable = True, False, False, True
@@ -108,7 +109,7 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
         self._begin_log()
         self._begin_fields(forced)
         self._buckets_at_start = traced.sorts_applied and self.sources.whole
-        self._ahead = ROUNDS_AHEAD if traced.all and not one_round(traced) else 1
+        self.rounds_ahead = ROUNDS_AHEAD if traced.all and not one_round(traced) else 1
 
     def exchange(self, comm: Comm, plans: Mapping[str, Any], record) -> DeviceExchange | None:
         """Make the exchange from GPU to GPU if the backend has transports; collective.
@@ -300,7 +301,7 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
         while self._unread or (self.round < end and not self.done):
             rounds = self.round
             until = rounds + 1 if counted else end
-            ahead = min(ROUNDS_AHEAD if self._supported and rounds else self._ahead, until - rounds)
+            ahead = min(ROUNDS_AHEAD if self._supported and rounds else self.rounds_ahead, until - rounds)
             if self.device.ranged:
                 self.device.push(f"from round {rounds + 1}")
             for _ in range(ahead):
