@@ -13,7 +13,7 @@ import numpy as np
 
 from dgraph.algorithms.base import OnePass
 from dgraph.algorithms.bfs_programs import parents
-from dgraph.algorithms.distances import DistanceColumn, summarize
+from dgraph.algorithms.distances import summarize
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import one_of_many
 from dgraph.engine.rounds.return_state import State
@@ -122,7 +122,7 @@ def nearer_program(ctx: Context) -> Nearer:
 
 
 def predecessors(
-    ctx: Context, program: Program, sources: Sequence[int], state: State, dtype: str, paths: DistanceColumn
+    ctx: Context, program: Program, sources: Sequence[int], state: State, dtype: str, reached: int
 ) -> Column:
     """Return the predecessor column: a strictly nearer vertex if there is one, else one of the same plateau.
 
@@ -132,22 +132,17 @@ def predecessors(
         sources: original ids of the vertices without a predecessor.
         state: final state of the distances.
         dtype: dtype of distances.
-        paths: the distances. If all vertices with one, but the sources, have a nearer predecessor, no plateau is
+        reached: vertices of all ranks with a distance. If all but the sources have a nearer predecessor, no plateau is
             searched.
     """
     nearer = ctx.run(program, {"dist": state.raw("dist")})
-    settled = summarize(nearer, "parent", ctx.local)
-    if paths.whole and settled.whole:  # no rank sends anything
-        lacking = paths.whole[0] - settled.whole[0]
-    else:
-        lacking = ctx.total(paths.reached - settled.reached)
-    if lacking == len(sources):
+    settled, *_ = summarize(nearer, "parent", ctx.local).over_ranks(ctx.comm)
+    if reached - settled == len(sources):
         return nearer.column("parent", parents)
     predecessor, dist = nearer["parent"].copy(), state["dist"]
     end = np.inf if dtype[0] == "f" else np.iinfo(dtype).max
     done = (predecessor != UNREACHED) | np.isin(ctx.local.original[: ctx.local.masters], sources)
-    fields = {"dist": dist, "settled": done.astype(np.uint8)}
-    hop = ctx.run(PlateauHops().retype(dist=dtype), fields)["hop"]
+    hop = ctx.run(PlateauHops().retype(dist=dtype), {"dist": dist, "settled": done.astype(np.uint8)})["hop"]
     plateau = ctx.run(PlateauParents().retype(dist=dtype), {"dist": dist, "hop": hop})["parent"]
     lost = (dist != end) & ~done
     predecessor[lost] = plateau[lost]
@@ -167,7 +162,7 @@ def predecessors_of_each(ctx: Context, sources: np.ndarray, distances: Sequence[
         for source, distance in zip(sources.tolist(), distances, strict=True):
             dist = np.asarray(distance() if callable(distance) else distance)
             state = State(fields={"dist": dist}, globals={}, rounds=0, finished=True)
-            paths = summarize(state, "dist", ctx.local)
+            reached, *_ = summarize(state, "dist", ctx.local).over_ranks(ctx.comm)
             program = nearer_program(ctx).retype(dist=dist.dtype.name)
-            columns.append(predecessors(ctx, program, [source], state, dist.dtype.name, paths))
+            columns.append(predecessors(ctx, program, [source], state, dist.dtype.name, reached))
     return columns
