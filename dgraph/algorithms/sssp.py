@@ -205,7 +205,7 @@ class Sssp(Algorithm):
             fields = {"dist": state.raw("dist"), "moved": previous.sources | fell, "parent": previous.parents(fell)}
             columns["predecessor"] = ctx.run(CloserNearer().retype(dist=dtype), fields).column("parent", parents)
         elif nearer:
-            columns["predecessor"] = predecessors(ctx, nearer.retype(dist=dtype), [source], state, dtype, paths.reached)
+            columns["predecessor"] = predecessors(ctx, nearer.retype(dist=dtype), [source], state, dtype, reached)
         summary = {"source": source, "reached": reached, **target_summary(target, length)}
         summary |= {} if self.variant == DATA_DRIVEN else {"delta": delta}
         return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)
@@ -242,7 +242,7 @@ class Sssp(Algorithm):
             reached, _, arcs = paths.over_ranks(ctx.comm)
         columns = {"distance": paths.column}
         if nearer:
-            columns["predecessor"] = predecessors(ctx, nearer.retype(dist=dtype), [source], near, dtype, paths.reached)
+            columns["predecessor"] = predecessors(ctx, nearer.retype(dist=dtype), [source], near, dtype, reached)
         width = {"delta": delta} if published.buckets else {}
         summary = {"source": source, "reached": reached, **target_summary(target, length), **width, **figures(state)}
         return Answer(columns, summary, state.finished, limited(state.finished, state.rounds), arcs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,8 @@ ROWS = 1 << 16
 """Rows of a column on the host that are read at a time: they fit a core's cache."""
 
 Reader = Callable[[Callable[[slice], Any], int, int, Callable[[Any], np.ndarray]], np.ndarray]
-"""Function of a column where it lies. Arguments: a function that returns some rows, an array of NumPy or CuPy; the
-number of rows; the most rows to read at a time; a function that copies an array to the host."""
+"""Function that finds rows of a column where it lies. Arguments: a function that returns some rows, an array of NumPy
+or CuPy; the number of rows; the most rows to read at a time; a function that copies an array to the host."""
 
 Column = np.ndarray | Callable[[], np.ndarray]
 """An array, or a function that returns it."""
@@ -66,10 +67,10 @@ class FieldColumn:
         fetch = getattr(self.fields, "fetch", None)
         return fetch(self.name, self.convert, order) if fetch else None
 
-    def read(self, order: np.ndarray | None, reader: Reader) -> np.ndarray | None:
-        """Return what ``reader`` makes of the column on the GPU that still holds the field; None if it is here."""
+    def read(self, reader: Reader) -> np.ndarray | None:
+        """Return what ``reader`` finds in the column on the GPU that still holds the field; None if it is here."""
         read = getattr(self.fields, "read", None)
-        return read(self.name, self.convert, order, reader) if read else None
+        return read(self.name, self.convert, reader) if read else None
 
     def rows(self, positions: np.ndarray) -> np.ndarray:
         """Return some rows on the host; the column stays where it is."""
@@ -90,7 +91,7 @@ class Columns(dict[str, np.ndarray]):
 
     Args:
         given: name → array, or a function that returns it.
-        order: permutation applied to every array; None: they are in order.
+        order: permutation applied to every array, by which ids ascend in the array "vertex"; None: they are in order.
         put: function that copies an array to this rank's GPU; None: there is no GPU.
     """
 
@@ -102,6 +103,7 @@ class Columns(dict[str, np.ndarray]):
     ):
         super().__init__()
         self._given, self._order, self._put = dict(columns), order, put
+        self._ids: Any = None if order is None else columns.get("vertex")
         for name in columns:
             super().__setitem__(name, np.empty(0))  # keeps the order of names
 
@@ -137,12 +139,17 @@ class Columns(dict[str, np.ndarray]):
             rows = positions if self._order is None else self._order[positions]
             return column.rows(rows) if isinstance(column, FieldColumn) else column[rows]
 
-    def read(self, name: str, reader: Reader) -> np.ndarray:
-        """Return what ``reader`` makes of a column where it lies."""
+    def find(self, name: str, reader: Callable[..., np.ndarray]) -> np.ndarray:
+        """Return the rows that a :data:`Reader` finds in a column where it lies.
+
+        ``reader``: with an argument ``ids``, in ascending order of which it takes rows of equal values; None: of rows.
+        """
         with calls.lock:
             column = self._given.get(name)
-            answer = column.read(self._order, reader) if isinstance(column, FieldColumn) else None
-            return reader(self[name].__getitem__, len(self[name]), ROWS, np.asarray) if answer is None else answer
+            rows = column.read(partial(reader, ids=self._ids)) if isinstance(column, FieldColumn) else None
+            if rows is None:
+                return reader(self[name].__getitem__, len(self[name]), ROWS, np.asarray)
+            return rows if self._order is None else np.searchsorted(self._ids, self._ids[rows], sorter=self._order)
 
     def on_device(self, name: str) -> Any:
         """Return a column on this rank's GPU, in order; on the host if there is no GPU.

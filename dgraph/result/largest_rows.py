@@ -29,7 +29,7 @@ def largest_rows(columns: Mapping[str, np.ndarray], name: str, k: int, null: int
     """
     find = partial(_largest, k, null)
     if isinstance(columns, Columns):
-        return columns.read(name, find)
+        return columns.find(name, find)
     values = columns[name]
     return find(values.__getitem__, len(values), ROWS, np.asarray)
 
@@ -37,8 +37,12 @@ def largest_rows(columns: Mapping[str, np.ndarray], name: str, k: int, null: int
 def _largest(
     k: int, null: int | float | None,
     piece: Callable[[slice], Any], size: int, most: int, get: Callable[[Any], np.ndarray],
+    ids: np.ndarray | None = None,
 ) -> np.ndarray:  # fmt: skip
-    """Find the rows; the arguments after ``null`` are those of :data:`~dgraph.result.columns.Reader`."""
+    """Find the rows; the arguments after ``null`` are those of :data:`~dgraph.result.columns.Reader`.
+
+    ``ids``: rows of equal values are taken in ascending order of these; None: of the rows.
+    """
     values, rows = np.empty(0), np.empty(0, np.int64)
     first, length = 0, FIRST
     while first < size and k > 0:
@@ -49,24 +53,24 @@ def _largest(
         if null is not None:
             valid = valid & (part != null)
         if rows.size == k:
-            valid = valid & (part > values[-1])  # a later row of an equal value is not wanted
+            valid &= part > values[-1] if ids is None else part >= values[-1]  # no later row of an equal value, or id
         here = np.flatnonzero(valid)
         if here.size:
             largest, place = get(part[here]), get(here).astype(np.int64) + first
             values, rows = (np.concatenate(both) for both in ((values.astype(largest.dtype), largest), (rows, place)))
             if rows.size >= k:
-                values, rows = _first(values, rows, k)
+                values, rows = _first(values, rows, k, ids)
         first += length
         length = min(GROWTH * length, most)
-    order = np.lexsort((rows, descending(values)))
-    return rows[order]
+    return _first(values, rows, values.size, ids)[1]
 
 
-def _first(values: np.ndarray, rows: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ``k`` largest values and their rows, in order; rows ascend at equal values."""
-    least = np.partition(values, values.size - k)[values.size - k]
-    kept = np.flatnonzero(values >= least)
-    order = kept[np.lexsort((rows[kept], descending(values[kept])))[:k]]
+def _first(values: np.ndarray, rows: np.ndarray, k: int, ids: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ``k`` largest values and their rows, in order; ids, or rows, ascend at equal values."""
+    if k < values.size:
+        kept = values >= np.partition(values, values.size - k)[values.size - k]
+        values, rows = values[kept], rows[kept]
+    order = np.lexsort((rows if ids is None else ids[rows], descending(values)))[:k]
     return values[order], rows[order]
 
 

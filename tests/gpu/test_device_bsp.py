@@ -8,6 +8,7 @@ from emulated import needs_compiler
 from gpu_ranks import field, run
 from test_cuda_exchange import PROGRAMS, check, mesh
 
+from dgraph.algorithms.base import OnePass
 from dgraph.algorithms.bfs_programs import Levels
 from dgraph.algorithms.cc import UnionFindLabels
 from dgraph.algorithms.delta_stepping import Distances
@@ -19,6 +20,7 @@ from dgraph.backend.cuda.multi_gpu.device_bsp import DeviceBsp
 from dgraph.backend.cuda.round_kernels.launcher import Launcher
 from dgraph.backend.cuda.round_kernels.machine import GpuMachine
 from dgraph.errors import InternalError
+from dgraph.program import ALL, MIN, Field
 
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
 
@@ -83,6 +85,21 @@ def test_a_round_asks_less_of_the_host(program, longer, host, device, no_host_ch
     for options, wanted in (({"host_rounds": True}, host), ({}, device)):
         *work, rounds = host_work(longer, **options) - host_work(program, **options)
         assert tuple(np.array(work) / rounds) == wanted
+
+
+class LeastNeighbour(OnePass):
+    """Smallest id among in-neighbours, by a pull over all vertices."""
+
+    domain = ALL
+    least = Field("int64", reduce=MIN)
+
+    def edge(self, u, e, v):
+        return {"least": u.id}
+
+
+def test_a_program_of_one_round_launches_no_round_ahead():
+    launches, *_ = host_work(LeastNeighbour())
+    assert launches == 5  # wake, start and end_round; pull and end_round
 
 
 @pytest.mark.parametrize("small", [-1, 20, 200])
@@ -162,7 +179,7 @@ def test_nobody_waits_for_a_rank_that_cannot_go_on(monkeypatch):
         return launches(self)
 
     monkeypatch.setattr(GpuMachine, "edge_launches", fails)
-    with pytest.raises((MemoryError, InternalError), match=r"no room|waited for a message from rank 1"):
+    with pytest.raises((MemoryError, InternalError), match=r"no room|waited for a message and rank 1 gave up"):
         run(3, mesh(), [Levels(source=6)], direction="push", options=GpuPlan(small=-1))
 
 

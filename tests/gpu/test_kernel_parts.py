@@ -53,6 +53,11 @@ def test_there_are_no_more_parts_than_cores_and_kernels(number, most, expected):
     assert len(parts(in_parts(TEXT, number), most)) == expected
 
 
+def test_a_long_kernel_is_in_the_largest_part():
+    cut = parts(in_parts(TEXT.replace("KERNEL small(", "LONG_KERNEL small("), 4), 8)
+    assert next(kernels(text) for text in cut) == ["small"]
+
+
 def test_texts_without_a_mark_stay_whole():
     assert parts(TEXT, 8) == [TEXT]
 

@@ -241,7 +241,7 @@ def test_what_a_round_asks_of_the_host():
     wanted = [
         "find_largest_term", f"pull_tiles {control.OF_MIRRORS}", f"join_tiles_part {control.OF_MIRRORS}", "record",
         "hold beside", *2 * ["copy beside"], "announce beside", "record beside", f"pull_tiles {control.OF_MASTERS}",
-        f"join_tiles_part {control.OF_MASTERS}", "hold", "unpack", "vertex_phase", "end_round",
+        f"join_tiles_part {control.OF_MASTERS}", "hold", "combine_messages", "vertex_phase", "end_round",
     ]  # fmt: skip
     begin = rounds.index(wanted[0])
     assert rounds[begin : begin + 8 * len(wanted)] == 8 * wanted

@@ -146,6 +146,4 @@ def test_a_rank_that_fails_at_the_start_notifies_its_peers(repeats, monkeypatch)
     monkeypatch.setenv("DGRAPH_PEER_TIMEOUT", "2")
     for outcome in on_ranks(RANKS, work):
         assert isinstance(outcome, PeerLost)
-        named = re.search(r"rank (\d) waited for a message from rank (\d), which gave up", str(outcome))
-        assert named
-        assert named[1] != named[2] != "0"  # rank 2, or another that gave up because rank 2 did
+        assert re.search(r"rank \d waited for a message and rank 2 gave up", str(outcome))

@@ -47,19 +47,34 @@ def test_columns_longer_than_a_piece(values):
 
 
 @needs_compiler
-@pytest.mark.parametrize("renumbered", [False, True])
-def test_the_top_rows_of_a_gpu_need_no_copy_of_the_column(renumbered, monkeypatch):
+@pytest.mark.parametrize(("renumbered", "order", "algorithm"), [
+    (False, "original", "bfs"), (True, "original", "bfs"), (True, "degree", "pagerank"),
+])  # fmt: skip
+def test_the_top_rows_of_a_gpu_need_no_copy_of_the_column(renumbered, order, algorithm, monkeypatch):
+    """Check that neither the column nor the order of its rows is copied, where ids do not ascend by row."""
     monkeypatch.setattr(module, "FIRST", 16)
-    graph = dgraph.Graph.load("rmat:9", comm=SerialComm())
+    graph = dgraph.Graph.load("rmat:9", order=order, comm=SerialComm())
     device, asked = Device(), []
-    monkeypatch.setattr(device, "get", lambda array, get=device.get: (asked.append(array.size), get(array))[1])
-    result = flat_run("bfs", graph, source=1, backend=CudaBackend(0, 1, True, GpuPlan(renumber=renumbered), device))
+    engine, source = CudaBackend(0, 1, True, GpuPlan(renumber=renumbered), device), {"source": 1}
+    result = flat_run(algorithm, graph, backend=engine, **source if algorithm == "bfs" else {})
+    for name in ("get", "put"):
+        copy = getattr(device, name)
+        monkeypatch.setattr(device, name, lambda array, copy=copy: (asked.append(array.size), copy(array))[1])
     top, value = result.top(3), result.value(7)
     assert max(asked) < graph.n // 4, "a column was copied"
-    distances = result.columns["distance"]
-    assert value == distances[7]
-    np.testing.assert_array_equal(top["vertex"], wanted(distances, 3))
-    np.testing.assert_array_equal(top["distance"], distances[top["vertex"]])
+    name = next(column for column in result.columns if column != "vertex")
+    values = result.columns[name]
+    assert value == values[7]
+    np.testing.assert_array_equal(top["vertex"], wanted(values, 3))
+    np.testing.assert_array_equal(top[name], values[top["vertex"]])
+
+
+@needs_compiler
+def test_rows_of_equal_values_are_taken_by_id_where_ids_do_not_ascend_by_row():
+    graph = dgraph.Graph.load("rmat:9", order="degree", comm=SerialComm())
+    result = flat_run("bfs", graph, source=1, backend=CudaBackend(0, 1, True, GpuPlan(), Device()))
+    top = result.top(40)
+    np.testing.assert_array_equal(top["vertex"], wanted(result.columns["distance"], 40))
 
 
 @pytest.mark.gpu

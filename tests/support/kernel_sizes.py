@@ -29,7 +29,7 @@ from dgraph.graph.load_options import LoadOptions
 from dgraph.program import trace
 
 RECORD = Path(__file__).with_suffix(".json")
-ALONE, SEVERAL = module_text.ModuleFlags(), module_text.ModuleFlags(fused=False)
+ALONE, SEVERAL = module_text.ModuleFlags(), module_text.ModuleFlags(fused=False, linked=True)
 PROGRAMS = (Levels(), Parents(), Distances(), PageRank(), Peel())
 
 

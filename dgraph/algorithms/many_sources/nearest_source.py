@@ -75,12 +75,12 @@ def nearest_by_weights(ctx: Context, sources: np.ndarray, name: str, cutoff: flo
     for dtype in dtypes_of(ctx, most):
         state = ctx.run(program.retype(dist=dtype), {"start": starts})
         paths = summarize(state, "dist", ctx.local)
-        _, farthest, _ = paths.over_ranks(ctx.comm)
+        reached, farthest, _ = paths.over_ranks(ctx.comm)
         if fits(ctx, farthest + most, dtype):
             break
     if cutoff is None:
         refuse_overflow(ctx, state, dtype, most)
-    column = predecessors(ctx, nearer.retype(dist=dtype), sources.tolist(), state, dtype, paths.reached)
+    column = predecessors(ctx, nearer.retype(dist=dtype), sources.tolist(), state, dtype, reached)
     return _answer(ctx, starts, len(sources), state, paths, column, {})
 
 

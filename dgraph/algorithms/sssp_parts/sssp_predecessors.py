@@ -13,6 +13,7 @@ import numpy as np
 
 from dgraph.algorithms.base import OnePass
 from dgraph.algorithms.bfs_programs import parents
+from dgraph.algorithms.distances import summarize
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import one_of_many
 from dgraph.engine.rounds.return_state import State
@@ -22,6 +23,8 @@ from dgraph.result.columns import UNREACHED, Column
 
 class Nearer(OnePass):
     """Smallest original id among strictly nearer in-neighbours on a shortest path, in one round."""
+
+    end_figure = "reached", "parent"
 
     dist = Field("int64", given=True)
     parent = Field("int64", reduce=MIN)
@@ -129,18 +132,17 @@ def predecessors(
         sources: original ids of the vertices without a predecessor.
         state: final state of the distances.
         dtype: dtype of distances.
-        reached: vertices of this rank with a distance. If all but the sources have a nearer predecessor, no plateau is
+        reached: vertices of all ranks with a distance. If all but the sources have a nearer predecessor, no plateau is
             searched.
     """
     nearer = ctx.run(program, {"dist": state.raw("dist")})
-    settled, *_ = nearer.reached("parent", ctx.local)
-    if ctx.total(reached - settled) == len(sources):
+    settled, *_ = summarize(nearer, "parent", ctx.local).over_ranks(ctx.comm)
+    if reached - settled == len(sources):
         return nearer.column("parent", parents)
     predecessor, dist = nearer["parent"].copy(), state["dist"]
     end = np.inf if dtype[0] == "f" else np.iinfo(dtype).max
     done = (predecessor != UNREACHED) | np.isin(ctx.local.original[: ctx.local.masters], sources)
-    fields = {"dist": dist, "settled": done.astype(np.uint8)}
-    hop = ctx.run(PlateauHops().retype(dist=dtype), fields)["hop"]
+    hop = ctx.run(PlateauHops().retype(dist=dtype), {"dist": dist, "settled": done.astype(np.uint8)})["hop"]
     plateau = ctx.run(PlateauParents().retype(dist=dtype), {"dist": dist, "hop": hop})["parent"]
     lost = (dist != end) & ~done
     predecessor[lost] = plateau[lost]
@@ -160,7 +162,7 @@ def predecessors_of_each(ctx: Context, sources: np.ndarray, distances: Sequence[
         for source, distance in zip(sources.tolist(), distances, strict=True):
             dist = np.asarray(distance() if callable(distance) else distance)
             state = State(fields={"dist": dist}, globals={}, rounds=0, finished=True)
-            reached, *_ = state.reached("dist", ctx.local)
+            reached, *_ = summarize(state, "dist", ctx.local).over_ranks(ctx.comm)
             program = nearer_program(ctx).retype(dist=dist.dtype.name)
             columns.append(predecessors(ctx, program, [source], state, dist.dtype.name, reached))
     return columns

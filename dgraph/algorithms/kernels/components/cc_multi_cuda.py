@@ -33,7 +33,7 @@ class ComponentsMulti(GpuMachine):
     def __init__(self, traced: Traced, graph: DeviceGraph, device, options: GpuPlan):
         super().__init__(traced, graph, device, "push", options)
         text = components_cuda.text(graph.wide, graph.original.dtype.name, several=True)
-        self.sources.further = [(text, "components")]
+        self.sources.further.append((text, "components"))
         self._since: int | None = None
         self._words: dict[bool, np.ndarray] = {}
 
@@ -58,7 +58,7 @@ class ComponentsMulti(GpuMachine):
         if ends_only not in self._words:
             marks, forest = (*arrays.bits, arrays.dirty), (arrays.parent, arrays.lowest, arrays.forest)
             self._words[ends_only] = components_cuda.environment(self.graph, *forest, marks, True, ends_only)
-        self._forest = self.device.module(*self.sources.further[0])
+        self._forest = self.device.module(*self.sources.further[-1])
         self._forest.set_environment(self._words[ends_only])
         super().start(fields)
         self.mirrors_current = True

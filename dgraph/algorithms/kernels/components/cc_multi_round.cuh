@@ -8,7 +8,7 @@ KERNEL gather_active(i64) {
     gather_listed(globals_now(), is(env.control->swapped) ? env.queue1 : env.queue0, (u64)KNOWN(&env.control->queued));
 }
 
-KERNEL spread_trees(i64 marked) {
+LONG_KERNEL spread_trees(i64 marked) {
     SHARED(PhaseRoom, room);
     if (is_over()) return;
     Visit visit;
@@ -62,7 +62,7 @@ DEVICE bool all_linked(const Exchanger& all, i64 rank, u64 mine) {
 // Look for an edge to each peer between a member master and a mirror whose owner says it is a member. Probes ``many``
 // edges of each master among the first ``rows``; this is block ``block`` of ``blocks``. One thread a block checks for
 // each peer whether a link is known, since loads of one word by many threads are serialised.
-DEVICE void link_by_edges(const Asked& down, i64 number, u32 many, u64 rows, u64 block, u64 blocks) {
+CALLED void link_by_edges(const Asked& down, i64 number, u32 many, u64 rows, u64 block, u64 blocks) {
     for (u64 from = block * BLOCK; from < rows; from += blocks * BLOCK) {
         bool lacks = false;
         for (i64 p = threadIdx.x; p < env.peer_count; p += BLOCK) lacks |= !FRESH(&post_of(p)->linked);
@@ -83,7 +83,7 @@ DEVICE void link_by_edges(const Asked& down, i64 number, u32 many, u64 rows, u64
 }
 
 // Exchange the links found and decide whether they connect all ranks' trees. By the first block.
-DEVICE void unite(Exchanger& all, i64 rank) {
+CALLED void unite(Exchanger& all, i64 rank) {
     __syncthreads();
     if (warp_in_block() || env.others >= MOST_UNITED) return;
     const u64 mine = ranks_linked(rank);
@@ -98,13 +98,12 @@ DEVICE bool is_united_now() { return __syncthreads_or(threadIdx.x == 0 && FRESH(
 // Exchange the members of the largest trees. If FOREST_UNITED is set on return, the bits of mirrors come from their
 // owners, else from this rank. Vertices without edges here have no tree yet in the NONEMPTY_ONLY variant: all get one, or, if
 // the trees are united, only mirrors outside. All blocks are resident, since the kernel has grid barriers.
-KERNEL send_inside(i64 rank) {
+LONG_KERNEL send_inside(i64 rank) {
     struct Room : ExchangeRoom, BitsRoom<1> {};
     SHARED(Room, room);
     Exchanger all = {room};
     all.begin_exchanges();
-    Asked down = parsed(KNOWN(&env.post->reduce));
-    down.reduces = false;
+    const Asked down = parsed(KNOWN(&env.post->reduce), false);
     const u64 start = NOW();
     all.number++;
     write_masters(down, inside(), all.number);

@@ -79,7 +79,8 @@ Small rounds that it runs in a row at most; a list is sent if it has at most one
 SIGNAL_NUMBER, SIGNAL_ABORT, SIGNAL_TOTALS, TOTALS_WORDS = 0, 2, 8, 28
 """Words that a rank writes in another's memory, by parity of the exchange where there are two.
 
-The number of a message that is ready; that the rank gave up; the totals of an agreement.
+The number of a message that is ready; 1 if the rank gave up, or 2 + the rank because of which it did; the totals of an
+agreement.
 """
 
 WAKE_STEP = 128

@@ -18,6 +18,9 @@ KERNEL = re.compile(r"^\w*KERNEL\w*(?:\([^)]*\))? (\w+)\(", re.MULTILINE)
 HEAD = re.compile(r"(?:.*\bstruct (?:alignas\([^)]*\) )?(\w+)[^({;]*\{)|[^{(]*?(\w+)\(", re.DOTALL)
 """Head of the definition of a class or a function; its name."""
 
+LONG = 135_000
+"""Characters that a ``LONG_KERNEL`` counts for beside its own: it calls long functions in several places."""
+
 WORD = re.compile(r"\b[A-Za-z_]\w*\b")
 
 
@@ -54,14 +57,15 @@ def _kept(names: set[str], head: re.Match) -> str:
 
 
 def _lengths(text: str) -> dict[str, int]:
-    """Return kernel → length of all definitions that it reaches by name."""
+    """Return kernel → length of all definitions that it reaches by name, and LONG."""
     bodies: dict[str, str] = {}
     for definition in re.split(r"\n(?=[^\s}#/])", text):
         head = KERNEL.match(definition) or HEAD.match(definition)
         if head:
             name = next(filter(None, head.groups()))
             bodies[name] = bodies.get(name, "") + definition
-    return {kernel: _reached(kernel, bodies) for kernel in KERNEL.findall(text)}
+    heads = {head[1]: LONG * head[0].startswith("LONG") for head in KERNEL.finditer(text)}
+    return {kernel: more + _reached(kernel, bodies) for kernel, more in heads.items()}
 
 
 def _reached(kernel: str, bodies: dict[str, str]) -> int:

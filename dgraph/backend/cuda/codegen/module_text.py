@@ -116,6 +116,7 @@ class ModuleFlags:
         wide: the graph has 2**31 edges or more on this rank: offsets and prefix sums are 64-bit.
         degrees, ids: dtypes of the arrays of degrees and of original ids.
         fused: no vertex has a mirror.
+        linked: GPUs pack and unpack messages; else the host does.
         pulls: rounds may pull.
         pulling: the schedule walks in-edges.
         record: count the edges that each thread visits.
@@ -134,6 +135,7 @@ class ModuleFlags:
     degrees: str = "uint32"
     ids: str = "uint32"
     fused: bool = True
+    linked: bool = False
     pulls: bool = True
     pulling: bool = False
     record: bool = False
@@ -193,6 +195,7 @@ def round_kernels(t: Traced, variant: ModuleFlags) -> str:
     if not variant.fused or t.sorts_applied:  # the host opens the first bucket
         files += [common("host_phases")]
     if not variant.fused:
+        files += [common("host_messages")] * (not variant.linked)
         files += [*_exchange_text(t), *map(common, ("device_signals", "exchange_kernels", "end_round"))]
         files += [common(name) for name in ("dma_send", *["dma_send_tiles"] * len(binned))] * t.all
         files += map(common, kernel_of(t.program.kernel).phase_files)

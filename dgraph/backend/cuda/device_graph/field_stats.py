@@ -38,7 +38,7 @@ def text(values: str, beside: str) -> str:
 
 
 @cache
-def _named(values: np.dtype, beside: np.dtype) -> tuple[str, str]:
+def named(values: np.dtype, beside: np.dtype) -> tuple[str, str]:
     """Return the kernels' text, and the name of its module."""
     return text(values.name, beside.name), f"figures_{values.name}_{beside.name}"
 
@@ -104,7 +104,7 @@ def launch(
 
     ``gate``: address of a word; ``reached`` and ``own`` do nothing if it is 0 when they start. 0: they always run.
     """
-    module = device.module(*_named(values.dtype, beside.dtype))
+    module = device.module(*named(values.dtype, beside.dtype))
     module.set_environment(words_of(device, [values, beside, len(values), words]))
     for kernel in kernels:
         module.launch(kernel, blocks or device.blocks * module.resident(kernel), gate)

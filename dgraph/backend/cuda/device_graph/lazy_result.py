@@ -59,23 +59,13 @@ class LazyFields(Mapping[str, np.ndarray]):
         column = self._on_device.get(name)
         return None if column is None else self._downloaded(column, convert, order)
 
-    def read(
-        self, name: str, convert: Callable[[Any], Any], order: np.ndarray | None, reader: Reader
-    ) -> np.ndarray | None:
-        """Return what ``reader`` makes of ``convert`` of a field on the GPU; None if the field is on the host.
-
-        ``order`` is as of :meth:`fetch`.
-        """
+    def read(self, name: str, convert: Callable[[Any], Any], reader: Reader) -> np.ndarray | None:
+        """Return what ``reader`` finds in ``convert`` of a field on the GPU; None if the field is on the host."""
         column = self._on_device.get(name)
         if column is None:
             return None
         with self.device.using():
-            return reader(
-                lambda index: convert(column.values_at(index if order is None else order[index])),
-                len(column),
-                READ,
-                self.device.get,
-            )
+            return reader(lambda index: convert(column.values_at(index)), len(column), READ, self.device.get)
 
     def _downloaded(self, column: FieldView, convert: Callable[[Any], Any], order: np.ndarray | None) -> np.ndarray:
         size, device = len(column), self.device

@@ -250,6 +250,8 @@ class Exchange:
             boxes.wait()
 
     def _launch(self, kernel: str, asked: int) -> None:
+        if kernel == "unpack":
+            kernel = "combine_messages" if asked >> state.ARG_REDUCES & 1 else "take_messages"
         self.machine.kernels.launch("round_kernels", kernel, asked, fused=False)
 
     def check(self) -> None:
@@ -266,10 +268,10 @@ class Exchange:
             waited, watchdog = patience(self.comm), self.comm.watchdog
             if not gave_up and waited == watchdog.seconds:
                 watchdog.expire([peer], self.machine.round + 1)
+            how = f"and rank {peer} gave up" if gave_up else f"from rank {peer} for more than {waited:g} s ({PATIENCE})"
             raise PeerLost(
-                f"rank {self.comm.rank} waited for a message from rank {peer}"
-                + (", which gave up" if gave_up else f" for more than {waited:g} s ({PATIENCE})")
-                + "; that rank has ended or hangs, its own message says more"
+                f"rank {self.comm.rank} waited for a message {how}; "
+                "that rank has ended or hangs, its own message says more"
             )
         self.post.number, self.post.stamp = int(words[state.POST_NUMBER]), int(words[state.POST_STAMP])
 

@@ -1,6 +1,6 @@
-// One exchange: ``pack`` writes messages for all peers, ``unpack`` reads those from all peers. With peer access
-// (a.direct) ``pack`` posts them and ``unpack`` waits for them without the host. Both use a grid barrier, so all blocks
-// are resident.
+// One exchange: ``pack`` writes messages for all peers; ``combine_messages`` reads those of a reduce from all peers, and
+// ``take_messages`` those of a broadcast: as one kernel they took twice as long to compile. With peer access (a.direct)
+// ``pack`` posts them and the others wait for them without the host. All blocks of a grid barrier are resident.
 
 // The lists of changed vertices that an exchange sends: touched mirrors for a reduce, changed masters for a broadcast.
 DEVICE ChangeLists changes_now(const Asked& a) {
@@ -12,7 +12,7 @@ DEVICE ChangeLists changes_now(const Asked& a) {
 }
 
 // Pack messages for all peers. The first block writes headers and posts after a grid barrier.
-KERNEL pack(i64 asked) {
+LONG_KERNEL pack(i64 asked) {
     SHARED(PackRoom, room);
     if (is_over()) return;
     const u64 began = NOW();
@@ -29,37 +29,52 @@ KERNEL pack(i64 asked) {
     env.control->gate = due, env.post->number = number, env.post->packing += (i64)(NOW() - began);
 }
 
-// Wait for messages of all peers and apply them: combine proposals into masters, or store values in mirrors. Every
-// thread acquires the ready words (system scope), so the peers' writes are visible to it.
-KERNEL unpack(i64 asked) {
+// Wait for messages of all peers, and count the time; true if there are messages to apply. Every thread acquires the
+// ready words (system scope), so the peers' writes are visible to it.
+DEVICE bool messages_came(const Asked& a, i64 number, u64& arrived) {
+    const u64 began = NOW();
+    const bool came = (!a.direct || all_received(number)) && !a.failed;
+    arrived = NOW();
+    if (thread_rank() == 0) env.post->waiting += (i64)(arrived - began);
+    return came;
+}
+
+// Combine the proposals of all peers into masters.
+LONG_KERNEL combine_messages(i64 asked) {
     SHARED(PhaseRoom, room);
     if (is_over()) return;
-    const u64 began = NOW();
-    const Asked a = parsed(asked);
-    const i64 number = KNOWN(&env.post->number), tick = KNOWN(&env.control->tick);
+    const Asked a = parsed(asked, true);
+    const i64 number = KNOWN(&env.post->number);
     u32 due = (u32)KNOWN(&env.control->gate);
-    const bool takes = (!a.direct || all_received(number)) && !a.failed;
-    const u64 arrived = NOW();
-    u32(*held)[STAGED_VERTICES] = room.staging.held[warp_in_block()];
-    if (a.reduces) {
-        Visit visit;
-        visit.open(globals_now(), tick, KNOWN(&env.control->bucket), held);
-        for (i64 p = 0; p < env.peer_count; p++) {
-            if (takes) combine_from<ROWS_AT_ONCE>(peer_of(p), incoming(a, p, number), visit);
-            if (ALL) grid_barrier(env.gate, due); // floats of different ranks are added in the order of ranks
-        }
-        visit.close();
-    } else {
-        Front front;
-        front.open(held[0], is(env.control->swapped) ? env.queue1 : env.queue0, is(env.control->swapped) ? env.sums1 : env.sums0,
-                   slot_of(tick - 1), TAIL);
-        for (i64 p = 0; takes && p < env.peer_count; p++)
-            take_from<ROWS_AT_ONCE>(a, peer_of(p), incoming(a, p, number), front);
-        front.close();
+    u64 arrived;
+    const bool takes = messages_came(a, number, arrived);
+    Visit visit;
+    visit.open(globals_now(), KNOWN(&env.control->tick), KNOWN(&env.control->bucket), room.staging.held[warp_in_block()]);
+    for (i64 p = 0; p < env.peer_count; p++) {
+        if (takes) combine_from<ROWS_AT_ONCE>(peer_of(p), incoming(a, p, number), visit);
+        if (ALL) grid_barrier(env.gate, due); // floats of different ranks are added in the order of ranks
     }
+    visit.close();
     if (thread_rank()) return;
-    if (ALL && a.reduces) env.control->gate = due;
-    env.post->waiting += (i64)(arrived - began), env.post->unpacking += (i64)(NOW() - arrived);
+    if (ALL) env.control->gate = due;
+    env.post->unpacking += (i64)(NOW() - arrived);
+}
+
+// Store the values of all peers in mirrors.
+LONG_KERNEL take_messages(i64 asked) {
+    SHARED(PhaseRoom, room);
+    if (is_over()) return;
+    const Asked a = parsed(asked, false);
+    const i64 number = KNOWN(&env.post->number);
+    u64 arrived;
+    const bool takes = messages_came(a, number, arrived), swapped = is(env.control->swapped);
+    Front front;
+    front.open(room.staging.held[warp_in_block()][0], swapped ? env.queue1 : env.queue0, swapped ? env.sums1 : env.sums0,
+               slot_of(KNOWN(&env.control->tick) - 1), TAIL);
+    for (i64 p = 0; takes && p < env.peer_count; p++)
+        take_from<ROWS_AT_ONCE>(a, peer_of(p), incoming(a, p, number), front);
+    front.close();
+    if (thread_rank() == 0) env.post->unpacking += (i64)(NOW() - arrived);
 }
 
 // Wake the links before the first exchange. After about 10 ms of rest NVLinks sleep, each by itself, and addresses are

@@ -46,14 +46,16 @@ struct Asked {
     __device__ const Side& arriving(const Peer& peer) const { return reduces ? peer.peer_mirrors : peer.own_mirrors; }
 };
 
-DEVICE Asked parsed(i64 asked) {
+// ``reduces``: known where the text calls this, so that only one role's code is compiled.
+DEVICE Asked parsed(i64 asked, bool reduces) {
     Asked a;
     a.fields = asked & ((1ll << ARG_ROLE) - 1), a.role = (u32)(asked >> ARG_ROLE & 3);
-    a.reduces = asked >> ARG_REDUCES & 1, a.dense = asked >> ARG_DENSE & 1, a.whole = asked >> ARG_WHOLE & 1;
+    a.reduces = reduces, a.dense = asked >> ARG_DENSE & 1, a.whole = asked >> ARG_WHOLE & 1;
     a.marked = asked >> ARG_MARKED & 1, a.joins = asked >> ARG_JOINS & 1, a.failed = asked >> ARG_FAILED & 1;
     a.direct = asked >> ARG_DIRECT & 1;
     return a;
 }
+DEVICE Asked parsed(i64 asked) { return parsed(asked, asked >> ARG_REDUCES & 1); }
 
 // Range of positions that a role covers.
 struct Span {
@@ -144,7 +146,7 @@ struct Message {
 };
 
 // Message that is about to be sent to peer p.
-DEVICE Message outgoing(const Asked& a, i64 p, i64 number) {
+CALLED Message outgoing(const Asked& a, i64 p, i64 number) {
     const Peer& peer = peer_of(p);
     const Span span = span_of(a.leaving(peer), a.role);
     const i64 count = a.failed ? 0 : a.dense ? span.total() : FRESH(&post_of(p)->counted);
@@ -172,7 +174,7 @@ DEVICE Message incoming(const Asked& a, i64 p, i64 number) {
 
 // Write K rows of a message from the vertices at ``position``. In a reduce the mirrors are reset to the identity.
 template <int K>
-DEVICE void put(const Asked& a, const Peer& peer, const Message& m, const bool* mine, const i64* position, const i64* row) {
+CALLED void put(const Asked& a, const Peer& peer, const Message& m, const bool* mine, const i64* position, const i64* row) {
     u32 v[K];
     Row values[K];
     u8 mark[K];
@@ -202,12 +204,13 @@ DEVICE void finish(i64 p, const Message& m, i64 stride, i64 number) {
 }
 
 // Bounded spinning. A rank that waits too long notifies all others and Python raises. ``remote``: ``rank`` gave up
-// first or has failed, so no timeout passed here.
+// first or has failed, so no timeout passed here; its number is passed on.
 
-DEVICE void abort_wait(i64 rank, bool remote) {
-    atomicCAS((u64*)&env.post->stalled, 0ull, (u64)(1 + rank) << 1 | remote);
+CALLED void abort_wait(i64 rank, bool remote) {
+    const u64 now = (u64)(1 + rank) << 1 | remote, before = atomicCAS((u64*)&env.post->stalled, 0ull, now);
+    const u64 first = before ? before : now;
     for (i64 p = 0; p < env.others; p++)
-        if (peer_of(p).signal) RELEASE_SYSTEM(peer_of(p).signal + SIGNAL_ABORT, 1);
+        if (peer_of(p).signal) RELEASE_SYSTEM(peer_of(p).signal + SIGNAL_ABORT, first & 1 ? 1 + (first >> 1) : 1);
 }
 
 // Spin until ``ready()`` is true; false on timeout or if any rank gave up.
@@ -218,9 +221,9 @@ template <class F> DEVICE bool received(const Peer& peer, const F& ready) {
         WAIT_FOR_PEER();
         if (looks % 64) continue;
         if (FRESH(&env.post->stalled)) return false;
-        const bool remote = ACQUIRE_SYSTEM(peer.signals + SIGNAL_ABORT) != 0;
-        if (remote || NOW() - began > patience) {
-            abort_wait(peer.rank, remote);
+        const u64 aborted = ACQUIRE_SYSTEM(peer.signals + SIGNAL_ABORT);
+        if (aborted || NOW() - began > patience) {
+            abort_wait(aborted > 1 ? (i64)aborted - 2 : peer.rank, aborted != 0);
             return false;
         }
     }
@@ -269,7 +272,7 @@ DEVICE void take_from(const Asked& a, const Peer& peer, const Message& m, Front&
         for (int k = 0; k < K; k++) {
             const u32 v = mine[k] ? (u32)(peer.first + position[k]) : 0;
             if (mine[k]) take_row(a.fields, v, values[k]);
-            if (a.joins) front.add(joins[k], v);
+            if (!ALL && a.joins) front.add(joins[k], v);
         }
     }, at, step);
 }

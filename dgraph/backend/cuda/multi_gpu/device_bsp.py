@@ -18,7 +18,6 @@ from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.codegen import exchange_state
 from dgraph.backend.cuda.exchange.exchange import Exchange
 from dgraph.backend.cuda.exchange.pull_overlap import PullOverlap
-from dgraph.backend.cuda.gpu_options import ROUNDS_AHEAD
 from dgraph.backend.cuda.round_kernels.machine import GpuMachine
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.interface import DeviceRounds, Exchanges
@@ -91,7 +90,7 @@ class DeviceBsp:
         self.copies = PullOverlap(exchange, machine)
         flips = int(machine.words[control.FORCED]) == control.FLIP
         self.steady = machine.traced.all and not flips and machine.options.schedule not in SCHEDULES
-        self.ahead = ROUNDS_AHEAD if self.steady else 1
+        self.ahead = machine.rounds_ahead if self.steady else 1
         one = machine.walks_by_schedule and machine.options.schedule == "auto" and not machine.graph.wide
         passes = machine.traced.all or "whole" in (machine.traced.step or {})
         self.follows = one and not (passes or exchange.broadcasts) and exchange.runs_multi_gpu

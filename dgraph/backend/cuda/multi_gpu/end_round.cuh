@@ -24,7 +24,7 @@ DEVICE i64 total_found(int k, bool stops) {
 
 // ``asked``: the round to stop before, the phase that is over, whether this rank needs its host, what was launched
 // ahead. One block.
-KERNEL end_round(i64 asked) {
+LONG_KERNEL end_round(i64 asked) {
     SHARED(ConcludeRoom, room);
     RoundState* c = env.control;
     const i64 phase = asked >> END_PHASE_BIT & 15, ahead = asked >> END_NEXT_BIT;

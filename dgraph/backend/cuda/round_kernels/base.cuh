@@ -3,6 +3,8 @@
 
 #define EVERY_LANE 0xffffffffu
 
+#define LONG_KERNEL KERNEL // takes the compiler long: kernel_parts.py gives it a part of its own where it can
+
 // Four values side by side, in one load or store.
 template <class T> struct alignas(4 * sizeof(T)) Four {
     T of[4];

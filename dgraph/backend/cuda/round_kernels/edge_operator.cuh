@@ -201,7 +201,7 @@ struct Visit {
 
     // Proposals from another rank into masters, K where ``mine``, which join lists where they change. As in a batch, what is
     // of one kind is under way together.
-    template <int K> __device__ void receive(const bool (&mine)[K], const u32 (&v)[K], const Proposal (&p)[K]) {
+    template <int K> CALLED_MEMBER void receive(const bool (&mine)[K], const u32 (&v)[K], const Proposal (&p)[K]) {
         bool near[K], far[K];
         Claim claim[K];
         u32 mark[K];

@@ -24,7 +24,7 @@ from dgraph.program.analysis import ends_on_empty_frontier, falls_below_ceiling,
 ONE_BLOCK = ("end_phase", "apply_totals", "end_round", "abort_peers", "count_visited", "count_hidden")
 """Kernels of one block."""
 
-COOPERATIVE = ("rounds", "multi_gpu_rounds", "persistent_bfs", "pack", "unpack")
+COOPERATIVE = ("rounds", "multi_gpu_rounds", "persistent_bfs", "pack", "combine_messages", "take_messages")
 """Kernels with grid barriers, which need all blocks to be resident at once; algorithms register further ones."""
 
 HUGE_LEAST = 8 * control.BLOCK

@@ -75,6 +75,7 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
         make_exchange: function that makes ``device_exchange``; the backend sets it.
         make_rounds: function that makes the driver of rounds without the host; the backend sets it.
         repeats: True if this run starts before ranks agree that all have their machines and mailboxes.
+        rounds_ahead: rounds that may be launched before the host reads the control block.
     """
 
     walks_by_schedule, uses_union_find, filters_edges, renewable = True, False, False, True
@@ -101,12 +102,14 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
         self.renewable = self.renewable and not self.arrays.awaits_heads
         kind = (self.walks_by_schedule, self.uses_union_find, self.filters_edges)
         self.sources = ModuleSet(traced, graph, device, options, self.pulls, *kind)
+        if traced.program.end_figure:
+            self.sources.further.append(field_stats.named(*(array.dtype for array in self._figure_arrays())))
         self.kernels = Launcher(self.sources, self.arrays)
         self.device_exchange: DeviceExchange | None = None
         self._begin_log()
         self._begin_fields(forced)
         self._buckets_at_start = traced.sorts_applied and self.sources.whole
-        self._ahead = ROUNDS_AHEAD if traced.all and not one_round(traced) else 1
+        self.rounds_ahead = ROUNDS_AHEAD if traced.all and not one_round(traced) else 1
 
     def exchange(self, comm: Comm, plans: Mapping[str, Any], record) -> DeviceExchange | None:
         """Make the exchange from GPU to GPU if the backend has transports; collective.
@@ -138,11 +141,15 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
 
     def launch_summary(self) -> None:
         """Launch the kernel of the program's summary, which does nothing until GPUs have ended the program."""
-        arrays, (kernel, name) = self.arrays, self.traced.program.end_figure or ("", "")
-        values = arrays.fields[name][: self.local.masters]
-        beside = self.graph.degree if kernel == "reached" else self.graph.original
+        arrays, (kernel, _) = self.arrays, self.traced.program.end_figure or ("", "")
         words, ended = arrays.post[exchange_state.POST_SUMMARY :], arrays.words[control.PROGRAM_ENDS :]
-        field_stats.launch(self.device, values, beside, words, kernel, gate=self.device.address(ended))
+        field_stats.launch(self.device, *self._figure_arrays(), words, kernel, gate=self.device.address(ended))
+
+    def _figure_arrays(self) -> tuple[Any, Any]:
+        """Return the masters' values of which the program's summary is, and the array beside them."""
+        kernel, name = self.traced.program.end_figure or ("", "")
+        beside = self.graph.degree if kernel == "reached" else self.graph.original
+        return self.arrays.fields[name][: self.local.masters], beside
 
     def read(self) -> None:
         """Copy the control block to the host; waits for all launched kernels."""
@@ -294,7 +301,7 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
         while self._unread or (self.round < end and not self.done):
             rounds = self.round
             until = rounds + 1 if counted else end
-            ahead = min(ROUNDS_AHEAD if self._supported and rounds else self._ahead, until - rounds)
+            ahead = min(ROUNDS_AHEAD if self._supported and rounds else self.rounds_ahead, until - rounds)
             if self.device.ranged:
                 self.device.push(f"from round {rounds + 1}")
             for _ in range(ahead):

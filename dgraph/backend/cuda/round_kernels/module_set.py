@@ -153,6 +153,7 @@ class ModuleSet:
             degrees=self.graph.degree.dtype.name,
             ids=self.graph.original.dtype.name,
             fused=fused,
+            linked=self.graph.links is not None,
             pulls=self.pulls,
             pulling=traversal == "pull",
             record=self.options.record,
