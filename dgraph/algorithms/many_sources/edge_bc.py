@@ -6,8 +6,7 @@ import numpy as np
 
 from dgraph.algorithms.base import Answer, ResultColumn, algorithm
 from dgraph.algorithms.edge_rule import AS_SIMPLE
-from dgraph.algorithms.many_sources.bc import NORMALIZED, WEIGHTED
-from dgraph.algorithms.many_sources.betweenness.sampling import SAMPLING, Betweenness
+from dgraph.algorithms.many_sources.betweenness.sampling import PARAMETERS, Betweenness
 from dgraph.engine.rounds.context import Context
 from dgraph.graph.halo import NumberedRows
 from dgraph.result.edge_values import EdgeValues
@@ -15,9 +14,7 @@ from dgraph.result.edge_values import EdgeValues
 
 @algorithm(
     "edge_bc",
-    *SAMPLING,
-    WEIGHTED,
-    NORMALIZED,
+    *PARAMETERS,
     aliases=("edge_betweenness_centrality",),
     columns={
         "edge_bc": ResultColumn("largest betweenness of an edge that leaves the vertex; null: no edge", "number", True),
@@ -33,14 +30,14 @@ class EdgeBc(Betweenness):
     their ``error_bound``.
     """
 
+    of_arcs = True
     resumes = False
     edge_rule = AS_SIMPLE
 
     def run(self, ctx: Context) -> Answer:
         """Sum dependencies of all or of the drawn sources, and scale them; collective."""
         drawn, n, undirected = self.sample(ctx), ctx.local.n, not ctx.local.directed
-        kernel = ctx.solver("path sums")
-        summed = kernel.solve(ctx, drawn.sources, name=self.name, weighted=self.weighted, of_arcs=True)
+        summed = ctx.solver("path sums").solve(ctx, drawn.sources, self)
         ends = max(n * (n - 1), 1)
         k = max(len(drawn.sources), 1)
         scale = (1 if self.normalized else ends / (2 if undirected else 1)) * n / (k * ends)

@@ -8,24 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from dgraph._support.first_runs import ran_plain
-from dgraph.algorithms.many_sources.betweenness.paths_arrays import (
-    ABREAST,
-    CACHED,
-    FEW,
-    PATIENCE,
-    ArrayPaths,
-)
-from dgraph.algorithms.many_sources.betweenness.paths_kernel import (
-    BUFFER,
-    CELLS,
-    PLANES,
-    backward_round,
-    begin_batch,
-    forward_round,
-    scale_round,
-    search_batch,
-    sum_lanes,
-)
+from dgraph.algorithms.many_sources.betweenness import paths_kernel
+from dgraph.algorithms.many_sources.betweenness.paths_arrays import ABREAST, CACHED, FEW, PATIENCE, ArrayPaths
+from dgraph.algorithms.many_sources.betweenness.paths_kernel import BUFFER, CELLS, PLANES
+from dgraph.algorithms.many_sources.betweenness.sampling import Betweenness
 from dgraph.algorithms.many_sources.lane_search import HopSearch, LanePlan
 from dgraph.algorithms.many_sources.lanes import LANES
 from dgraph.algorithms.many_sources.results import Summed, add_parts, paths_differ
@@ -47,18 +33,13 @@ class Dependencies(HopSearch):
         """Return the bytes of whole rows and searches: ``state`` a vertex and thread; an arc takes 40 in rows."""
         return (size.threads * Dependencies.state + 38) * size.vertices + 40 * size.arcs + 16 * size.masters
 
-    def solve(self, ctx: Context, sources: np.ndarray, *, endpoints: bool = False) -> Summed:
-        """Sum the dependencies of ``sources`` (original ids, each one a vertex of the graph); collective.
-
-        Args:
-            ctx: context of the algorithm.
-            sources: in the order in which dependencies are added.
-            endpoints: count a path for its ends too.
+    def solve(self, ctx: Context, sources: np.ndarray, work: Betweenness) -> Summed:
+        """Sum the dependencies of ``sources`` (original ids, in the order in which they are added); collective.
 
         Raises:
             DataError: numbers of shortest paths that float64 does not hold.
         """
-        self.endpoints = endpoints
+        self.endpoints = work.endpoints
         return self.run(ctx, sources)
 
     def plan_passes(self) -> LanePlan:
@@ -87,7 +68,7 @@ class Dependencies(HopSearch):
         self.parts, self.reached = np.zeros((batches, masters)), np.zeros(len(self.sources), np.int64)
         self.sums, self.depth = np.zeros(self.ctx.local.masters), 0
         self.degree = float(np.diff(self.rows.into[0]).max(initial=0))
-        self.first = PlainFirst(search_batch, MOST, None, PATIENCE)
+        self.first = PlainFirst(paths_kernel.search_batch, MOST, None, PATIENCE)
         self.arcs = self.rows.into, self.rows.out
         self.arrays, self.by_arrays = ArrayPaths(*self.arcs), False
 
@@ -117,10 +98,10 @@ class Dependencies(HopSearch):
         """Search from batches by machine code."""
         (into, outward), groups = self.arcs, batches.stop - batches.start
         self.team.run(
-            search_batch, threads, groups, sources[LANES * batches.start : LANES * batches.stop], self.degree, *into,
-            *outward, *self.rows.pushed, self.gates, self.cells, np.ones(groups), self.now, self.seen[batches],
-            self.paths[batches], self.share, self.row, self.marks, *self.buffers, *self.log, self.levels, self.factors,
-            self.most, depths[batches],
+            paths_kernel.search_batch, threads, groups, sources[LANES * batches.start : LANES * batches.stop],
+            self.degree, *into, *outward, *self.rows.pushed, self.gates, self.cells, np.ones(groups), self.now,
+            self.seen[batches], self.paths[batches], self.share, self.row, self.marks, *self.buffers, *self.log,
+            self.levels, self.factors, self.most, depths[batches],
         )  # fmt: skip
 
     def search_together(self, number: int) -> None:
@@ -129,17 +110,18 @@ class Dependencies(HopSearch):
         counts, frontier = np.zeros(threads, np.int64), np.empty((threads, self.rows.slots), np.uint32)
         scalable = np.ones(threads, np.int64)
         work = (self.now, self.seen, self.paths)
-        self.team.run(begin_batch, threads, sources, *work, self.marks, *self.log, self.levels)
+        self.team.run(paths_kernel.begin_batch, threads, sources, *work, self.marks, *self.log, self.levels)
         while True:
             self._send(depth, self.paths, frontier, counts)
             depth += 1
             self.team.run(
-                forward_round, threads, sources, depth, *self.rows.into, *self.rows.pushed, self.cells, *work, self.row,
-                self.marks, *self.buffers, *self.log, self.levels, frontier, counts, self.most,
+                paths_kernel.forward_round, threads, sources, depth, *self.rows.into, *self.rows.pushed, self.cells,
+                *work, self.row, self.marks, *self.buffers, *self.log, self.levels, frontier, counts, self.most,
             )  # fmt: skip
             self.most = comm.allreduce(self.most, "max")
             self.team.run(
-                scale_round, threads, depth, self.paths, *self.log, self.levels, self.factors, self.most, scalable
+                paths_kernel.scale_round, threads, depth, self.paths, *self.log, self.levels, self.factors, self.most,
+                scalable,
             )  # fmt: skip
             if not self.most.any():
                 break
@@ -148,8 +130,8 @@ class Dependencies(HopSearch):
         counts[:] = 0
         for level in range(depth - 1, -1, -1):
             self.team.run(
-                backward_round, threads, level, *self.rows.out, self.cells, self.now, self.paths, self.share, self.row,
-                *self.log, self.levels, self.factors, frontier, counts,
+                paths_kernel.backward_round, threads, level, *self.rows.out, self.cells, self.now, self.paths,
+                self.share, self.row, *self.log, self.levels, self.factors, frontier, counts,
             )  # fmt: skip
             self._send(level, self.share, frontier, counts)
 
@@ -182,8 +164,8 @@ class Dependencies(HopSearch):
         for threads, batches in () if self.by_arrays else self._groups(sources):
             lanes = slice(LANES * batches.start, LANES * batches.stop)
             self.team.run(
-                sum_lanes, threads, batches.stop - batches.start, sources[lanes], self.gates, self.seen[batches],
-                self.paths[batches], self.row, self.endpoints, self.parts[batches], reached[lanes],
+                paths_kernel.sum_lanes, threads, batches.stop - batches.start, sources[lanes], self.gates,
+                self.seen[batches], self.paths[batches], self.row, self.endpoints, self.parts[batches], reached[lanes],
             )  # fmt: skip
         if self.replica is None and len(self.sources) <= LANES:  # the only batch
             self.sums = self.parts[0]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.algorithms.many_sources.betweenness.dependency_programs import DependenciesByPrograms
+from dgraph.algorithms.many_sources.betweenness.sampling import Betweenness
 from dgraph.algorithms.many_sources.gpu import source_rows
 from dgraph.algorithms.many_sources.gpu.source_rows import SourceSearch
 from dgraph.algorithms.many_sources.lanes import DOWN, LANES, LARGE, LEAST
@@ -75,7 +76,7 @@ class GpuDependencies(RowSolver):
         """Return the bytes a vertex of :func:`need` for eight lanes."""
         return 190 * size.vertices
 
-    def solve(self, ctx: Context, sources: np.ndarray, *, endpoints: bool = False) -> Summed:
+    def solve(self, ctx: Context, sources: np.ndarray, work: Betweenness) -> Summed:
         """Sum the dependencies of ``sources``; collective. See ``dependencies.py``; sums stay on the GPU.
 
         Raises:
@@ -88,10 +89,10 @@ class GpuDependencies(RowSolver):
             free = device.free(bytes_)
             if bytes_ <= free:
                 graph = self.backend.graph_of(local)
-                return _DependencySearch(ctx, device, graph, lanes, sources, endpoints).run()
+                return _DependencySearch(ctx, device, graph, lanes, sources, work.endpoints).run()
             reason = f"{lanes} together need {bytes_:,} bytes of GPU memory, and {free:,} are free"
             ctx.record.choose("sources", "one after the other", reason)
-        return DependenciesByPrograms(self.backend).solve(ctx, sources, endpoints=endpoints)
+        return DependenciesByPrograms(self.backend).solve(ctx, sources, work)
 
 
 class _DependencySearch(SourceSearch):
