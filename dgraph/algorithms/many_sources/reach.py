@@ -7,7 +7,7 @@ import numpy as np
 from dgraph.algorithms.many_sources.lane_search import HopSearch, LanePlan
 from dgraph.algorithms.many_sources.reach_kernel import BATCH, WORDS, begin_batch, one_level, one_pass
 from dgraph.algorithms.many_sources.reach_programs import BITS, LevelsByPrograms, ReachByPrograms
-from dgraph.algorithms.many_sources.results import ENDLESS, LEVELS, KeptSources, ReachedVertices, put_rows
+from dgraph.algorithms.many_sources.results import LEVELS, KeptSources, ReachedVertices, SourceSearch, hops, put_rows
 from dgraph.backend.row_solver import RowSize
 from dgraph.engine.rounds.context import Context
 
@@ -28,16 +28,9 @@ class Reach(HopSearch):
         """
         return (size.threads * Reach.state + 14) * size.vertices + 40 * size.arcs + 16 * size.masters
 
-    def solve(self, ctx: Context, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> ReachedVertices:
-        """Search from ``sources`` (original ids, each one a vertex of the graph); collective.
-
-        Args:
-            ctx: context of the algorithm.
-            sources: at most one of each vertex.
-            keep: ``LEVELS``, ``BITS``, or neither.
-            limit: largest distance.
-        """
-        self.keep, self.limit = keep, limit
+    def solve(self, ctx: Context, sources: np.ndarray, work: SourceSearch) -> ReachedVertices:
+        """Search from ``sources`` (original ids, at most one of each vertex); collective."""
+        self.work, self.keep, self.limit = work, work.keep, hops(work.limit)
         return self.run(ctx, sources)
 
     def plan_passes(self) -> LanePlan:
@@ -52,7 +45,7 @@ class Reach(HopSearch):
 
     def by_programs(self) -> ReachedVertices:
         """Search by the programs of GPUs; collective."""
-        return self._by_programs.solve(self.ctx, self.sources, keep=self.keep, limit=self.limit)
+        return self._by_programs.solve(self.ctx, self.sources, self.work)
 
     def begin(self) -> None:
         """Make the arrays of a search, in the order in which kernels take them."""

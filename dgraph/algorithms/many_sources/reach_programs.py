@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from dgraph.algorithms.many_sources.results import ENDLESS, LEVELS, KeptSources, ReachedVertices
+from dgraph.algorithms.many_sources.results import ENDLESS, LEVELS, KeptSources, ReachedVertices, SourceSearch, hops
 from dgraph.algorithms.vertex_values import lids_of
 from dgraph.backend.row_solver import RowSolver
 from dgraph.engine.rounds.context import Context
@@ -109,9 +109,10 @@ class ReachByPrograms(RowSolver):
 
     programs = (ReachProgram(),)
 
-    def solve(self, ctx: Context, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> ReachedVertices:
+    def solve(self, ctx: Context, sources: np.ndarray, work: SourceSearch) -> ReachedVertices:
         """Search from ``sources``; collective. See ``reach.py``."""
         masters, lids, depth = ctx.local.masters, lids_of(ctx.local, sources), 0
+        keep, limit = work.keep, hops(work.limit)
         kept = KeptSources(masters, len(sources), keep)
         sums = {"far": np.zeros(masters), "count": np.zeros(masters, np.int64)}
         with one_of_many(ctx):

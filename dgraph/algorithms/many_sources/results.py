@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -16,6 +16,25 @@ ENDLESS = np.iinfo(np.int64).max
 
 LEVELS, BITS = "levels", "bits"
 """What a search keeps of each source: distances, or which vertices it reaches."""
+
+
+class SourceSearch(Protocol):
+    """Algorithm that searches from many sources.
+
+    Attributes:
+        name: its name.
+        keep: ``LEVELS``, ``BITS``, or neither.
+        limit: largest distance; None: there is no limit.
+    """
+
+    name: str
+    keep: str
+    limit: Any
+
+
+def hops(limit: int | None) -> int:
+    """Return the largest number of hops."""
+    return ENDLESS if limit is None else limit
 
 
 @dataclass

@@ -11,7 +11,7 @@ import numpy as np
 
 from dgraph.algorithms.many_sources.lane_search import LanePlan, LaneSearch, plan_by_weights
 from dgraph.algorithms.many_sources.lane_searches import BYTES, LINE, LaneSearches, lane_type
-from dgraph.algorithms.many_sources.results import ReachedVertices, add_parts
+from dgraph.algorithms.many_sources.results import ReachedVertices, SourceSearch, add_parts
 from dgraph.algorithms.many_sources.searches_kernel import rows_of_batch, sum_lanes
 from dgraph.algorithms.sssp import Sssp
 from dgraph.algorithms.vertex_values import lids_of
@@ -37,17 +37,15 @@ class SearchesByPrograms(RowSolver):
         """Return the bytes of the fields of one search."""
         return 40 * size.vertices
 
-    def solve(
-        self, ctx: Context, sources: np.ndarray, name: str, *, keep: str = "", cutoff: float | None = None
-    ) -> ReachedVertices:
+    def solve(self, ctx: Context, sources: np.ndarray, work: SourceSearch) -> ReachedVertices:
         """Search from each source; collective. Columns of a GPU stay there until they are read."""
         masters, lids = ctx.local.masters, lids_of(ctx.local, sources)
         result = ReachedVertices(np.zeros(masters), np.zeros(masters, np.int64))
         with one_of_many(ctx):
             for source, lid in zip(sources.tolist(), lids.tolist(), strict=True):
-                answer = Sssp(source=source, cutoff=cutoff, return_predecessors=False).run(ctx)
+                answer = Sssp(source=source, cutoff=work.limit, return_predecessors=False).run(ctx)
                 column: Column = answer.columns["distance"]
-                if keep:
+                if work.keep:
                     result.columns.append(column)
                     result.pairs += answer.summary["reached"]
                     continue
@@ -74,24 +72,20 @@ class Searches(LaneSearch):
         """
         return (552 + (BYTES + 64) * size.threads) * size.n + 90 * size.m + 48 * size.masters
 
-    def solve(
-        self, ctx: Context, sources: np.ndarray, name: str, *, keep: str = "", cutoff: float | None = None
-    ) -> ReachedVertices:
-        """Sum the distances from ``sources`` in float64, batch after batch, or ``keep`` them; collective.
+    def solve(self, ctx: Context, sources: np.ndarray, work: SourceSearch) -> ReachedVertices:
+        """Sum the distances from ``sources`` in float64, batch after batch, or keep them; collective.
 
-        Vertices farther than ``cutoff`` are unreached where distances are kept.
-
+        Vertices beyond the limit are unreached where distances are kept.
         Kept distances are int64, or of the dtype of float weights.
 
         Raises:
             DataError: a negative or infinite weight.
         """
-        self.keep, self.kind, self.cutoff = keep, ctx.local.out.weight_type, cutoff
-        self.most, self.mean = largest_and_mean(ctx, f"{name} needs weights ≥ 0")
-        ctx.weighted |= self.kind is not None
-        self.integral = self.kind is None or self.kind.kind != "f"
-        kept = self.kind if keep and not self.integral else None
-        self.dtype: np.dtype = lane_type(self.kind, self.most, ctx.local.n) if kept is None else kept
+        self.work, self.keep, kind = work, work.keep, ctx.local.out.weight_type
+        self.most, self.mean = largest_and_mean(ctx, f"{work.name} needs weights ≥ 0")
+        ctx.weighted |= kind is not None
+        self.integral = kind is None or kind.kind != "f"
+        self.dtype = kind if kind and not self.integral and self.keep else lane_type(kind, self.most, ctx.local.n)
         return self.run(ctx, sources)
 
     def plan_passes(self) -> LanePlan:
@@ -109,12 +103,12 @@ class Searches(LaneSearch):
 
     def by_programs(self) -> ReachedVertices:
         """Return what sssp finds."""
-        return SearchesByPrograms(self.backend).solve(self.ctx, self.sources, "", keep=self.keep, cutoff=self.cutoff)
+        return SearchesByPrograms(self.backend).solve(self.ctx, self.sources, self.work)
 
     def begin(self) -> None:
         """Make the arrays of a search."""
         masters, n, threads = self.ctx.local.masters, self.ctx.local.n, self.passes.threads
-        self.searches = LaneSearches.of(self.replica, self.dtype, self.mean, self.cutoff).on(threads)
+        self.searches = LaneSearches.of(self.replica, self.dtype, self.mean, threads, self.work.limit)
         self.result = ReachedVertices(np.zeros(masters), np.zeros(masters, np.int64))
         if not self.keep:
             self.far, self.reached = np.zeros((threads, n)), np.zeros((threads, n), np.int64)

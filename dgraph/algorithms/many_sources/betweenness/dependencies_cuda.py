@@ -14,7 +14,7 @@ import numpy as np
 from dgraph.algorithms.many_sources.betweenness.dependency_programs import DependenciesByPrograms
 from dgraph.algorithms.many_sources.betweenness.sampling import Betweenness
 from dgraph.algorithms.many_sources.gpu import source_rows
-from dgraph.algorithms.many_sources.gpu.source_rows import SourceSearch
+from dgraph.algorithms.many_sources.gpu.source_rows import GpuSearch
 from dgraph.algorithms.many_sources.lanes import DOWN, LANES, LARGE, LEAST
 from dgraph.algorithms.many_sources.results import Summed, paths_differ
 from dgraph.backend.cuda.device_graph.lazy_result import gpu_columns
@@ -95,7 +95,7 @@ class GpuDependencies(RowSolver):
         return DependenciesByPrograms(self.backend).solve(ctx, sources, work)
 
 
-class _DependencySearch(SourceSearch):
+class _DependencySearch(GpuSearch):
     """Arrays of a search, by position, and its kernels."""
 
     def __init__(self, ctx: Context, device: Any, graph: Any, lanes: int, sources: np.ndarray, endpoints: bool):

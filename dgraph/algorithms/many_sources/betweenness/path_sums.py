@@ -78,7 +78,7 @@ class PathSummer(LaneSearch):
             self.goals[numbers_of("targets", targets, replica.ids)] = 1.0
         self.graph = *replica.out, *[None] * BY_WEIGHTS, self.light
         if self.reads_weights:
-            searches = LaneSearches.of(replica, self.dtype, self.mean).on(threads)
+            searches = LaneSearches.of(replica, self.dtype, self.mean, threads)
             marks = np.empty((threads, arcs), np.uint16), np.empty((threads, n, searches.lanes), np.uint32)
             self.graph = *searches.arguments, *marks, self.light
         self.vertices, self.arcs = np.zeros((threads, n)), np.zeros((threads, arcs if of_arcs else 0))

@@ -6,7 +6,7 @@ and gets the shares of all vertices through the hosts after each iteration.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -75,9 +75,7 @@ class LaneRows(RowClasses):
 class GpuLanes(Lanes):
     """Lanes in the memory of a GPU."""
 
-    def __init__(
-        self, ctx: Context, device: Any, incoming: DeviceCsr, leaving: Any, sizes: tuple[int, int], alpha: float
-    ):
+    def __init__(self, ctx: Context, device: Any, incoming: DeviceCsr, leaving: Any, alpha: float):
         """Allocate the lanes.
 
         Args:
@@ -85,10 +83,10 @@ class GpuLanes(Lanes):
             device: GPU.
             incoming: in-edges of the kept vertices; neighbours are places of shares.
             leaving: sums of the weights of their out-edges, or numbers of those, on the GPU.
-            sizes: vertices of the whole graph, and kept ones.
             alpha: damping factor.
         """
-        self.ctx, self.device, self.alpha, (self.n, self.kept) = ctx, device, alpha, sizes
+        self.ctx, self.device, self.alpha = ctx, device, alpha
+        self.n, self.kept = ctx.local.n, len(incoming.offsets) - 1
         self.columns: Any = None
         xp, weights = device.xp, incoming.weights
         self.ranks, self.following = (xp.empty((self.kept, LANES), np.float64) for _ in range(2))
@@ -160,12 +158,8 @@ class WholeLanes(GpuLanes):
         reads = ctx.local.out.weight_type is not None
         ctx.weighted |= reads
         leaving = graph.arranged(device.put(divisors(ctx, "double"))) if reads else graph.degree
-        self.graph, size = graph, ctx.local.size
-        super().__init__(ctx, device, graph.incoming, leaving, (size, size), alpha)
-
-    def numbers(self, ids: np.ndarray) -> np.ndarray:
-        """Return the lids of original ids."""
-        return lids_of(self.ctx.local, ids)
+        self.graph, self.numbers = graph, partial(lids_of, ctx.local)
+        super().__init__(ctx, device, graph.incoming, leaving, alpha)
 
     def placed(self, vertices: np.ndarray) -> Any:
         """Return the positions of lids."""
@@ -184,12 +178,8 @@ class RangeLanes(GpuLanes):
         put = device.put
         weights = None if rows.weights is None else put(rows.weights)
         incoming = DeviceCsr(put(rows.offsets), put(rows.sources.astype(np.uint32, copy=False)), weights)
-        self.rows = rows
-        super().__init__(ctx, device, incoming, put(rows.leaving), (rows.n, len(rows.leaving)), alpha)
-
-    def numbers(self, ids: np.ndarray) -> np.ndarray:
-        """Return the places of original ids among the kept vertices."""
-        return self.rows.numbers(ids) - self.rows.first
+        self.rows, self.numbers = rows, rows.numbers
+        super().__init__(ctx, device, incoming, put(rows.leaving), alpha)
 
     def gather(self) -> None:
         """Send the shares of kept vertices to all ranks; collective."""
@@ -257,4 +247,4 @@ class SharedRankLanes(GpuRankLanes):
         """Return this rank's in-edges, the number of kept vertices, and the bytes that lanes of them need."""
         rows = in_rows(ctx, team_of(max(self.backend.host_threads, 1)))
         kept, edges = len(rows.leaving), len(rows.sources)
-        return rows, kept, self.bytes(RowSize(rows.n, edges, rows.n, edges, kept))
+        return rows, kept, self.bytes(RowSize(ctx.local.n, edges, ctx.local.n, edges, kept))

@@ -12,9 +12,9 @@ import numpy as np
 
 from dgraph.algorithms.many_sources.gpu import source_rows
 from dgraph.algorithms.many_sources.gpu.level_table import NAME, LevelColumn, LevelTable
-from dgraph.algorithms.many_sources.gpu.source_rows import SourceSearch
+from dgraph.algorithms.many_sources.gpu.source_rows import GpuSearch
 from dgraph.algorithms.many_sources.reach_programs import ReachByPrograms
-from dgraph.algorithms.many_sources.results import BITS, ENDLESS, LEVELS, ReachedVertices, hops_of
+from dgraph.algorithms.many_sources.results import BITS, LEVELS, ReachedVertices, SourceSearch, hops, hops_of
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.row_solver import RowSize, RowSolver
 from dgraph.engine.rounds.context import Context
@@ -58,19 +58,19 @@ class GpuReach(RowSolver):
         """Return the bytes a vertex of :func:`need` for few words, which it takes where memory is short."""
         return 100 * size.vertices
 
-    def solve(self, ctx: Context, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> ReachedVertices:
+    def solve(self, ctx: Context, sources: np.ndarray, work: SourceSearch) -> ReachedVertices:
         """Search from ``sources``; collective. See ``reach.py``; levels and bits stay on the GPU."""
         words, n, edges, device = MOST_WORDS, ctx.local.size, ctx.local.out.arcs, self.backend.device
         while words > 1 and 32 * words >= len(sources):
             words //= 2
         if source_rows.takes(ctx, self.backend, sources):
             graph = self.backend.graph_of(ctx.local)
-            free = device.free(need(n, edges, len(sources), words, keep))
-            while words > 1 and need(n, edges, len(sources), words, keep) > free:
+            free = device.free(need(n, edges, len(sources), words, work.keep))
+            while words > 1 and need(n, edges, len(sources), words, work.keep) > free:
                 words //= 2
-            if need(n, edges, len(sources), words, keep) <= free:
-                return _ReachSearch(ctx, device, graph, words, sources, keep).run(limit)
-        return ReachByPrograms(self.backend).solve(ctx, sources, keep=keep, limit=limit)
+            if need(n, edges, len(sources), words, work.keep) <= free:
+                return _ReachSearch(ctx, device, graph, words, sources, work.keep).run(hops(work.limit))
+        return ReachByPrograms(self.backend).solve(ctx, sources, work)
 
 
 class GpuLevels(GpuReach):
@@ -82,7 +82,7 @@ class GpuLevels(GpuReach):
         return 120 * size.vertices
 
 
-class _ReachSearch(SourceSearch):
+class _ReachSearch(GpuSearch):
     """Arrays of a search on the GPU, by position, and its kernels."""
 
     def __init__(self, ctx: Context, device: Any, graph: Any, words: int, sources: np.ndarray, keep: str):

@@ -100,7 +100,7 @@ def takes(ctx: Context, backend: Any, sources: np.ndarray) -> bool:
     return bool(ctx.comm.size == 1 and free and len(sources))
 
 
-class SourceSearch:
+class GpuSearch:
     """Search from many sources on a GPU: its graph, its sources by position, and launches that all searches share.
 
     Attributes:
