@@ -66,10 +66,6 @@ class Bc(Betweenness):
         if ends < 2:
             return 1.0, 1.0
         searches = ends if k == n else k
-
-        def factor(count: int) -> float:
-            if not count:
-                return np.nan
-            return 1 / (count * (ends - 1)) if self.normalized else ends / (count * (1 if directed else 2))
-
-        return factor(searches), factor(searches - (k < n and not self.endpoints))
+        pairs, weight = (1, ends - 1) if self.normalized else (ends, 1 if directed else 2)
+        own = searches - (k < n and not self.endpoints)
+        return pairs / (searches * weight), pairs / (own * weight) if own else np.nan

@@ -38,16 +38,14 @@ class EdgeBc(Betweenness):
         """Sum dependencies of all or of the drawn sources, and scale them; collective."""
         drawn, n, undirected = self.sample(ctx), ctx.local.n, not ctx.local.directed
         summed = ctx.solver("path sums").solve(ctx, drawn.sources, self)
-        ends = max(n * (n - 1), 1)
-        k = max(len(drawn.sources), 1)
-        scale = (1 if self.normalized else ends / (2 if undirected else 1)) * n / (k * ends)
-        values = summed.arcs * scale
+        ends, k = max(n * (n - 1), 1), max(len(drawn.sources), 1)
+        factor = 1.0 if self.normalized else ends / (2 if undirected else 1)
+        values = summed.arcs * (factor * n / (k * ends))
         kept = summed.replica.kept_arcs
         source, target = summed.replica.sources[kept], summed.replica.targets[kept].astype(np.int64)
         if undirected:
             values = values + summed.replica.of_reverse(values)
         edges, highest = self._edges(ctx, summed.replica, source, target, values, undirected)
-        factor = 1.0 if self.normalized else ends / (2 if undirected else 1)
         summary = drawn.facts(factor) | {"edges": ctx.total(len(edges.values))}
         return Answer(highest, summary, edges=edges)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dgraph.algorithms.base import PREDECESSOR, ResultColumn, algorithm
+from dgraph.algorithms.base import ResultColumn, algorithm
 from dgraph.algorithms.many_sources.named_search import MIN_ONLY, NAMED_OR_DRAWN, NEAREST, NamedHopSearch, depth_limit
 from dgraph.algorithms.many_sources.nearest_source import nearest_by_hops
 from dgraph.algorithms.many_sources.results import LEVELS
@@ -16,8 +16,7 @@ from dgraph.algorithms.many_sources.results import LEVELS
     columns={
         "distance_S": ResultColumn("hops from source S; null: unreached", nullable=True),
         "distance": ResultColumn("with min_only, hops from the nearest source; null: unreached", nullable=True),
-        "source": NEAREST,
-        "predecessor": PREDECESSOR,
+        **NEAREST,
     },
 )
 class MultiSourceBfs(NamedHopSearch):

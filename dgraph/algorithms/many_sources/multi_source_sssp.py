@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dgraph.algorithms.base import PREDECESSOR, Parameter, ResultColumn, algorithm
+from dgraph.algorithms.base import Parameter, ResultColumn, algorithm
 from dgraph.algorithms.many_sources.named_search import MIN_ONLY, NAMED_OR_DRAWN, NEAREST, NamedSearch
 from dgraph.algorithms.many_sources.nearest_source import nearest_by_weights
 from dgraph.algorithms.many_sources.results import LEVELS
@@ -18,8 +18,7 @@ from dgraph.algorithms.many_sources.results import LEVELS
         "distance_S": ResultColumn("sum of weights from source S; null: unreached", "number", nullable=True),
         "predecessor_S": ResultColumn("vertex before it on a path from source S; null: none", "vertex", nullable=True),
         "distance": ResultColumn("with min_only, sum of weights from the nearest source", "number", nullable=True),
-        "source": NEAREST,
-        "predecessor": PREDECESSOR,
+        **NEAREST,
     },
 )
 class MultiSourceSssp(NamedSearch):

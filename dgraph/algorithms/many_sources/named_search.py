@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn
+from dgraph.algorithms.base import PREDECESSOR, Algorithm, Answer, Parameter, ResultColumn
 from dgraph.algorithms.edge_rule import AS_SIMPLE
 from dgraph.algorithms.many_sources.drawn_sources import RANDOM_STATE, check_sources, sources_of
 from dgraph.algorithms.sssp_parts.sssp_predecessors import predecessors_of_each
@@ -26,11 +26,13 @@ MIN_ONLY = Parameter(
 )
 """Parameter ``min_only`` of searches from many sources, as of SciPy's ``dijkstra``."""
 
-NEAREST = ResultColumn("with min_only, the nearest source: the end of the predecessors; null: none", "vertex", True)
-"""Column ``source`` of searches with ``min_only``."""
-
-NEAREST_COLUMNS = ("distance", "source", "predecessor")
-"""Columns of searches with ``min_only``."""
+NEAREST = {
+    "source": ResultColumn(
+        "with min_only, the nearest source: the end of the predecessors; null: none", "vertex", True
+    ),
+    "predecessor": PREDECESSOR,
+}
+"""Columns of searches with ``min_only``, beside the distance."""
 
 
 class NamedSearch(Algorithm):
@@ -57,7 +59,7 @@ class NamedSearch(Algorithm):
         """Search from each source; collective."""
         sources, columns = named_or_drawn(ctx, self), type(self).columns
         if self.min_only:
-            self.columns = {name: columns[name] for name in NEAREST_COLUMNS}  # type: ignore[misc]
+            self.columns = {name: columns[name] for name in ("distance", *NEAREST)}  # type: ignore[misc]
             return self.nearest(ctx, sources, self)
         reached = ctx.solver(self.kernel).solve(ctx, sources, self)
         depth, ids = {} if reached.depth is None else {"depth": reached.depth}, names_of(ctx, sources)

@@ -13,9 +13,9 @@ source, and gets the shares of all vertices after each iteration.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
@@ -158,7 +158,7 @@ def _layout(local: LocalGraph, team: Team) -> tuple:
     return layout
 
 
-class Lanes(ABC):
+class Lanes(Protocol):
     """Ranks of a batch of walks where they are iterated: the vertices that this rank keeps.
 
     Attributes:
@@ -169,7 +169,6 @@ class Lanes(ABC):
     kept: int
     numbers: Callable[[np.ndarray], np.ndarray]
 
-    @abstractmethod
     def begin(self, vertices: np.ndarray, homes: np.ndarray) -> int:
         """Set all ranks to 1/n; return the number of kept vertices that are dangling.
 
@@ -178,7 +177,6 @@ class Lanes(ABC):
             homes: shares of the restarts there, from row 1 on, float64 (1 + vertices, LANES).
         """
 
-    @abstractmethod
     def iterate(self, factor: np.ndarray, going: np.ndarray, settled: bool) -> np.ndarray:
         """Iterate once; return the L1 changes of the kept ranks, and their rank at dangling vertices: (2, LANES).
 
@@ -188,7 +186,6 @@ class Lanes(ABC):
             settled: vertices that nothing enters have the rank 0 already.
         """
 
-    @abstractmethod
     def column(self, lane: int) -> np.ndarray | FieldColumn:
         """Return the ranks of a lane by this rank's masters; collective."""
 
@@ -245,7 +242,7 @@ class RankLanes(HostSolver):
             return ranked(ctx, lanes, restarts, alpha, tol, max_iter)
 
 
-class HostLanes(Lanes):
+class HostLanes:
     """Lanes in this rank's memory, iterated by a team of threads."""
 
     def __init__(self, ctx: Context, rows: InRows, team: Team, alpha: float):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
@@ -77,6 +78,14 @@ class KeptSources:
         """Return a column for each source, int64: hops or ``UNREACHED``, or 1 and 0; none if nothing is kept."""
         levels: list[Column] = [_column(level, hops_of) for level in self.levels.T]
         return levels + [_column(self.bits[:, word], partial(_bit, place)) for word, place in self._places]
+
+
+def decoded(known: np.ndarray, digits: Iterable[np.ndarray], place: Any) -> np.ndarray:
+    """Return levels, int32, of the bits ``place`` of words: -1 where ``known`` is 0, else those of their digits."""
+    levels = np.zeros(np.broadcast_shapes(known.shape, np.shape(place)), np.int32)
+    for b, digit in enumerate(digits):
+        levels |= (digit >> place & 1).astype(np.int32) << b
+    return np.where(known >> place & 1, levels, -1)
 
 
 def _column(values: np.ndarray, convert: Any) -> FieldColumn:

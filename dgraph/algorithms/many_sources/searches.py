@@ -32,10 +32,8 @@ def _reached(distances: np.ndarray) -> np.ndarray:
 class SearchesByPrograms(RowSolver):
     """Kernel that runs sssp from one source after the other, on GPUs and on graphs that exceed a rank's memory."""
 
-    @staticmethod
-    def bytes(size: RowSize) -> int:
-        """Return the bytes of the fields of one search."""
-        return 40 * size.vertices
+    vertex_bytes = 40
+    """Those of the fields of one search."""
 
     def solve(self, ctx: Context, sources: np.ndarray, work: SourceSearch) -> ReachedVertices:
         """Search from each source; collective. Columns of a GPU stay there until they are read."""
@@ -59,9 +57,13 @@ class SearchesByPrograms(RowSolver):
 
 
 class Searches(LaneSearch):
-    """Kernel on a team of threads, with a lane for each source."""
+    """Kernel on a team of threads, with a lane for each source.
 
-    reads_weights = True
+    It sums distances in float64, batch after batch, or keeps them: int64, or of the dtype of float weights. Vertices
+    beyond the limit are unreached where distances are kept.
+    """
+
+    reads_weights, by_programs = True, SearchesByPrograms
 
     @staticmethod
     def bytes(size: RowSize) -> int:
@@ -72,21 +74,14 @@ class Searches(LaneSearch):
         """
         return (552 + (BYTES + 64) * size.threads) * size.n + 90 * size.m + 48 * size.masters
 
-    def solve(self, ctx: Context, sources: np.ndarray, work: SourceSearch) -> ReachedVertices:
-        """Sum the distances from ``sources`` in float64, batch after batch, or keep them; collective.
-
-        Vertices beyond the limit are unreached where distances are kept.
-        Kept distances are int64, or of the dtype of float weights.
-
-        Raises:
-            DataError: a negative or infinite weight.
-        """
-        self.work, self.keep, kind = work, work.keep, ctx.local.out.weight_type
-        self.most, self.mean = largest_and_mean(ctx, f"{work.name} needs weights ≥ 0")
+    def check(self) -> None:
+        """Refuse negative and infinite weights, and choose the dtype of distances; collective."""
+        ctx, kind = self.ctx, self.ctx.local.out.weight_type
+        self.keep: str = self.work.keep
+        self.most, self.mean = largest_and_mean(ctx, f"{self.work.name} needs weights ≥ 0")
         ctx.weighted |= kind is not None
         self.integral = kind is None or kind.kind != "f"
         self.dtype = kind if kind and not self.integral and self.keep else lane_type(kind, self.most, ctx.local.n)
-        return self.run(ctx, sources)
 
     def plan_passes(self) -> LanePlan:
         """Return the passes if every rank can hold the graph, and lanes the distances; else sssp runs; collective."""
@@ -100,10 +95,6 @@ class Searches(LaneSearch):
         reason = "the graph fits each rank" if comm.size > 1 else "there is one rank"
         passes = plan_by_weights(self.ctx, len(self.sources), self.team.size, LINE // self.dtype.itemsize)
         return LanePlan(passes, "shared out among ranks and threads", reason)
-
-    def by_programs(self) -> ReachedVertices:
-        """Return what sssp finds."""
-        return SearchesByPrograms(self.backend).solve(self.ctx, self.sources, self.work)
 
     def begin(self) -> None:
         """Make the arrays of a search."""

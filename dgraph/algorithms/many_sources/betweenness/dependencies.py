@@ -11,13 +11,10 @@ from dgraph._support.first_runs import ran_plain
 from dgraph.algorithms.many_sources.betweenness import paths_kernel
 from dgraph.algorithms.many_sources.betweenness.paths_arrays import ABREAST, CACHED, FEW, PATIENCE, ArrayPaths
 from dgraph.algorithms.many_sources.betweenness.paths_kernel import BUFFER, CELLS, PLANES
-from dgraph.algorithms.many_sources.betweenness.sampling import Betweenness
 from dgraph.algorithms.many_sources.lane_search import HopSearch, LanePlan
 from dgraph.algorithms.many_sources.lanes import LANES
 from dgraph.algorithms.many_sources.results import Summed, add_parts, paths_differ
 from dgraph.backend.cpu.threads.plain_kernels import MOST, PlainFirst
-from dgraph.backend.row_solver import RowSize
-from dgraph.engine.rounds.context import Context
 
 
 class Dependencies(HopSearch):
@@ -26,21 +23,7 @@ class Dependencies(HopSearch):
     Where a pass has fewer batches than this rank has threads, a group of threads searches from each together.
     """
 
-    batch, state = LANES, 8 * (2 * LANES + 1) + 5 * LANES + 30
-
-    @staticmethod
-    def bytes(size: RowSize) -> int:
-        """Return the bytes of whole rows and searches: ``state`` a vertex and thread; an arc takes 40 in rows."""
-        return (size.threads * Dependencies.state + 38) * size.vertices + 40 * size.arcs + 16 * size.masters
-
-    def solve(self, ctx: Context, sources: np.ndarray, work: Betweenness) -> Summed:
-        """Sum the dependencies of ``sources`` (original ids, in the order in which they are added); collective.
-
-        Raises:
-            DataError: numbers of shortest paths that float64 does not hold.
-        """
-        self.endpoints = work.endpoints
-        return self.run(ctx, sources)
+    batch, state, vertex_bytes = LANES, 8 * (2 * LANES + 1) + 5 * LANES + 30, 38
 
     def plan_passes(self) -> LanePlan:
         """Return where the search runs; a pass on few vertices has more batches than threads; collective."""
@@ -72,9 +55,9 @@ class Dependencies(HopSearch):
         self.arcs = self.rows.into, self.rows.out
         self.arrays, self.by_arrays = ArrayPaths(*self.arcs), False
 
-    def _groups(self, sources: np.ndarray) -> Iterator[tuple[int, slice]]:
+    def _groups(self, number: int) -> Iterator[tuple[int, slice]]:
         """Yield the threads and the batches of a pass that they search from at once, a group of threads from each."""
-        groups, size = max(-(-len(sources) // LANES), 1), self.team.size
+        groups, size = max(-(-len(self.part(number)) // LANES), 1), self.team.size
         for first in range(0, groups, size):
             batches = slice(first, min(first + size, groups))
             yield size // (batches.stop - first) * (batches.stop - first), batches
@@ -89,7 +72,7 @@ class Dependencies(HopSearch):
             ran_plain("search_batch")
             depths[: len(self.arrays.depths)] = self.arrays.depths
         else:
-            for threads, batches in self._groups(sources):
+            for threads, batches in self._groups(number):
                 self._search(threads, batches, sources, depths)
         self.depth = max(self.depth, int(depths.max()) - 1)
         self._refuse(number, depths >= 0)
@@ -147,7 +130,7 @@ class Dependencies(HopSearch):
             frontier[t, : len(logged)], frontier[t, len(logged) : counts[t]] = logged, slots
 
     def _refuse(self, number: int, scalable: np.ndarray) -> None:
-        """Raise on every rank for the first batch whose numbers of paths differ too much; collective."""
+        """Raise DataError on every rank for the first batch whose numbers of paths differ too much; collective."""
         first, none = self.passes.part(number).start, len(self.sources)
         place = none if scalable.all() else first + LANES * int(np.argmin(scalable))
         place = -self.ctx.comm.largest(-place)
@@ -156,16 +139,16 @@ class Dependencies(HopSearch):
 
     def add(self, number: int) -> None:
         """Add the dependencies of each batch in order."""
-        reached = self.reached[self.passes.part(number)]
-        sources = self.part(number)
+        reached, sources = self.reached[self.passes.part(number)], self.part(number)
         self.parts[:] = 0.0
         if self.by_arrays:
-            self.arrays.add(self.endpoints, self.parts, reached)
-        for threads, batches in () if self.by_arrays else self._groups(sources):
+            self.arrays.add(self.work.endpoints, self.parts, reached)
+        for threads, batches in () if self.by_arrays else self._groups(number):
             lanes = slice(LANES * batches.start, LANES * batches.stop)
             self.team.run(
                 paths_kernel.sum_lanes, threads, batches.stop - batches.start, sources[lanes], self.gates,
-                self.seen[batches], self.paths[batches], self.row, self.endpoints, self.parts[batches], reached[lanes],
+                self.seen[batches], self.paths[batches], self.row, self.work.endpoints, self.parts[batches],
+                reached[lanes],
             )  # fmt: skip
         if self.replica is None and len(self.sources) <= LANES:  # the only batch
             self.sums = self.parts[0]
@@ -175,6 +158,6 @@ class Dependencies(HopSearch):
     def answer(self) -> Summed:
         """Return the sums; the vertices that a source reaches are added to its own if ends count."""
         reached, own = self.ctx.comm.allreduce(self.reached), self.lids >= 0
-        if self.endpoints:
+        if self.work.endpoints:
             np.add.at(self.sums, self.lids[own], reached[own].astype(np.float64))
         return Summed(self.sums, self.deepest(self.depth))

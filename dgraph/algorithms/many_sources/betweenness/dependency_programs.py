@@ -53,11 +53,7 @@ class Paths(Program):
     def apply(self, v, g):
         """Reach a vertex by all its shortest paths."""
         new = v.level < 0
-        return {
-            "level": where(new, g.round + 1, v.level),
-            "paths": where(new, v.arriving, v.paths),
-            "active": new,
-        }
+        return {"level": where(new, g.round + 1, v.level), "paths": where(new, v.arriving, v.paths), "active": new}
 
     def step(self, g):
         """End when no vertex was reached."""

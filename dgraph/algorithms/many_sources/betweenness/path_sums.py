@@ -9,14 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.algorithms.many_sources.betweenness.path_sums_kernel import sum_batch
-from dgraph.algorithms.many_sources.betweenness.sampling import Betweenness
 from dgraph.algorithms.many_sources.drawn_sources import numbers_of
 from dgraph.algorithms.many_sources.lane_search import LanePlan, LaneSearch, plan_by_weights
 from dgraph.algorithms.many_sources.lane_searches import BYTES, LINE, LaneSearches, lane_type
 from dgraph.algorithms.many_sources.results import Summed, add_parts
 from dgraph.algorithms.weight_checks import largest_and_mean
 from dgraph.backend.row_solver import RowSize
-from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import host_share, refuse_unless_fits
 from dgraph.errors import DataError
 
@@ -38,21 +36,19 @@ class PathSummer(LaneSearch):
         """
         return (272 + (BYTES + 104) * size.threads) * size.n + (86 + 22 * size.threads) * size.m + 32 * size.masters
 
-    def solve(self, ctx: Context, sources: np.ndarray, work: Betweenness) -> Summed:
-        """Sum the dependencies of ``sources`` (original ids, in the order in which they are added); collective.
-
-        Raises:
-            UsageError: a target is not a vertex.
-            DataError: a weight is not above 0, or too small to change a distance.
-            OutOfMemory: a rank cannot hold the graph.
-        """
-        self.work, kind = work, ctx.local.out.weight_type
+    def check(self) -> None:
+        """Refuse weights that are not above 0, and choose the dtype of distances; collective."""
+        ctx, work, kind = self.ctx, self.work, self.ctx.local.out.weight_type
         self.reads_weights = work.weighted and kind is not None
         if self.reads_weights:
-            _check_weights(ctx, work.name)
+            ctx.weighted = True
+            ctx.check_weights()
+            low, *_ = ctx.local.out.weight_range
+            if ctx.total(int(len(ctx.local.out.neighbours) > 0 and not low > 0)):
+                need = f"{work.name} counts shortest paths by weights above 0"
+                ctx.refuse_weights(lambda weights: ~(weights > 0), need)
             most, self.mean = largest_and_mean(ctx, work.name)
             self.dtype = lane_type(kind, most, ctx.local.n)
-        return self.run(ctx, sources)
 
     def plan_passes(self) -> LanePlan:
         """Return the passes if every rank can hold the graph; collective.
@@ -111,12 +107,3 @@ class PathSummer(LaneSearch):
     def answer(self) -> Summed:
         """Return the sums."""
         return self.result
-
-
-def _check_weights(ctx: Context, name: str) -> None:
-    """Refuse weights that are not above 0; collective."""
-    ctx.weighted = True
-    ctx.check_weights()
-    low, *_ = ctx.local.out.weight_range
-    if ctx.total(int(len(ctx.local.out.neighbours) > 0 and not low > 0)):
-        ctx.refuse_weights(lambda weights: ~(weights > 0), f"{name} counts shortest paths by weights above 0")

@@ -6,13 +6,14 @@ and gets the shares of all vertices through the hosts after each iteration.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from dgraph.algorithms.many_sources.gpu.source_rows import Kernels
-from dgraph.algorithms.many_sources.rank_lanes import LANES, InRows, Lanes, Ranked, RankLanes, Restarts, in_rows, ranked
+from dgraph.algorithms.many_sources.rank_lanes import LANES, InRows, Ranked, RankLanes, Restarts, in_rows, ranked
 from dgraph.algorithms.pagerank import divisors
 from dgraph.algorithms.vertex_values import lids_of
 from dgraph.backend.cpu.threads.team import team_of
@@ -72,8 +73,10 @@ class LaneRows(RowClasses):
         self.device, self.incoming = device, incoming
 
 
-class GpuLanes(Lanes):
+class GpuLanes:
     """Lanes in the memory of a GPU."""
+
+    numbers: Callable[[np.ndarray], np.ndarray]
 
     def __init__(self, ctx: Context, device: Any, incoming: DeviceCsr, leaving: Any, alpha: float):
         """Allocate the lanes.
@@ -192,14 +195,16 @@ class RangeLanes(GpuLanes):
 
 
 class GpuRankLanes(RowSolver):
-    """Iterations on a GPU that holds the whole graph."""
+    """Iterations on a GPU that holds the whole graph, or on several, each with the in-edges of a range of vertices."""
 
-    lanes: type[WholeLanes | RangeLanes] = WholeLanes
+    @classmethod
+    def bytes(cls, size: RowSize) -> int:
+        """Return the bytes of :func:`need`, with sums of weights; sixteen columns take the place of the shares.
 
-    @staticmethod
-    def bytes(size: RowSize) -> int:
-        """Return the bytes of :func:`need`, with sums of weights; sixteen columns take the place of the shares."""
-        return need(size.n, size.n, size.arcs) + 16 * size.n
+        Of a range, an arc takes 20 more in rows.
+        """
+        rows = 20 * size.arcs if size.masters < size.n else 0
+        return need(size.n, size.masters, size.arcs) + rows + 16 * size.masters
 
     def rows(self, ctx: Context) -> tuple[Any, int, int]:
         """Return what has the in-edges, the number of kept vertices, and the bytes that lanes of it need; collective.
@@ -207,9 +212,14 @@ class GpuRankLanes(RowSolver):
         Raises:
             DataError: weights that no walk can follow, as of pagerank.
         """
-        graph, size = self.backend.graph_of(ctx.local), ctx.local.size
+        n = ctx.local.n
+        if ctx.comm.size > 1:
+            rows = in_rows(ctx, team_of(max(self.backend.host_threads, 1)))
+            kept, edges = len(rows.leaving), len(rows.sources)
+            return rows, kept, self.bytes(RowSize(n, edges, n, edges, kept))
+        graph = self.backend.graph_of(ctx.local)
         transposed = 0 if graph.has_incoming or not ctx.local.directed else 12 * graph.edges + TRANSPOSING
-        return graph, size, self.bytes(RowSize.whole(size, graph.edges)) + transposed
+        return graph, n, self.bytes(RowSize.whole(n, graph.edges)) + transposed
 
     def solve(self, ctx: Context, restarts: Restarts, alpha: float, tol: float, max_iter: int) -> Ranked:
         """Rank the vertices for each walk, on the host if a GPU lacks memory; collective.
@@ -228,23 +238,6 @@ class GpuRankLanes(RowSolver):
             ctx.record.choose("sources", "on the host", reason)
             return RankLanes(self.backend).solve(ctx, restarts, alpha, tol, max_iter)
         with ctx.record("prepare"):
-            lanes = self.lanes(ctx, device, rows, alpha)
+            lanes = (WholeLanes if ctx.comm.size == 1 else RangeLanes)(ctx, device, rows, alpha)
         with ctx.record("compute"):
             return ranked(ctx, lanes, restarts, alpha, tol, max_iter)
-
-
-class SharedRankLanes(GpuRankLanes):
-    """Iterations on several GPUs, each of which keeps the in-edges of a range of vertices."""
-
-    lanes = RangeLanes
-
-    @staticmethod
-    def bytes(size: RowSize) -> int:
-        """Return the bytes of :func:`need` and of the rows: 20 an arc."""
-        return need(size.n, size.masters, size.arcs) + 20 * size.arcs + 16 * size.masters
-
-    def rows(self, ctx: Context) -> tuple[InRows, int, int]:
-        """Return this rank's in-edges, the number of kept vertices, and the bytes that lanes of them need."""
-        rows = in_rows(ctx, team_of(max(self.backend.host_threads, 1)))
-        kept, edges = len(rows.leaving), len(rows.sources)
-        return rows, kept, self.bytes(RowSize(ctx.local.n, edges, ctx.local.n, edges, kept))
