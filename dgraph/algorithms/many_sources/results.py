@@ -80,12 +80,12 @@ class KeptSources:
         return levels + [_column(self.bits[:, word], partial(_bit, place)) for word, place in self._places]
 
 
-def decoded(known: np.ndarray, digits: Iterable[np.ndarray], place: Any) -> np.ndarray:
-    """Return levels, int32, of the bits ``place`` of words: -1 where ``known`` is 0, else those of their digits."""
-    levels = np.zeros(np.broadcast_shapes(known.shape, np.shape(place)), np.int32)
+def decoded(seen: np.ndarray, digits: Iterable[np.ndarray], place: Any) -> np.ndarray:
+    """Return levels, int32, of the bits ``place`` of words: -1 where ``seen`` is 0, else those of their digits."""
+    levels = np.zeros(np.broadcast_shapes(seen.shape, np.shape(place)), np.int32)
     for b, digit in enumerate(digits):
         levels |= (digit >> place & 1).astype(np.int32) << b
-    return np.where(known >> place & 1, levels, -1)
+    return np.where(seen >> place & 1, levels, -1)
 
 
 def _column(values: np.ndarray, convert: Any) -> FieldColumn:

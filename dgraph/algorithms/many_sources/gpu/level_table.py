@@ -66,11 +66,12 @@ class LevelColumn(FieldColumn):
     """Column of one source, whose field is made each time it is read."""
 
     table: LevelTable
+    k: int
 
     def __init__(self, table: LevelTable, k: int, convert: Callable[[Any], Any]):
         self.__dict__.update(table=table, k=k, name=NAME, convert=convert)
 
     @property
-    def fields(self) -> Mapping[str, np.ndarray]:  # type: ignore[override]
+    def fields(self) -> Mapping[str, np.ndarray]:
         """The field, on the GPU or the host, where the table is."""
         return self.table.fields(self.k)
