@@ -137,8 +137,7 @@ class Constructors(TableConstructors):
             offsets = host_array(offsets, "offsets")
             if offsets.ndim != 1 or offsets.size == 0 or offsets.dtype.kind not in "iu":
                 raise UsageError("offsets: pass a 1-D array of integers, one more than there are rows")
-            offsets = np.ascontiguousarray(offsets, np.int64)
-            targets = as_ids(targets, "targets")
+            offsets, targets = np.ascontiguousarray(offsets, np.int64), as_ids(targets, "targets")
             weights, note = weight_values(weights, "weights")
             if weights is not None and weights.size != targets.size:
                 raise UsageError(f"weights has {weights.size} values, targets {targets.size}; pass one an arc")
@@ -172,8 +171,8 @@ class Constructors(TableConstructors):
             block.weights = None if weights is None else copied(weights, threads)
             tally(block, comm)
             *_, equal, equal_loops = merge_parallel(offsets, targets, None, first, keep=True)
-            loops = count_loops(offsets, targets, first)
-            note_found(block.facts, loops, equal, equal_loops, 1 if directed else 2, comm)
+            arcs = 1 if directed else 2
+            note_found(block.facts, count_loops(offsets, targets, first), equal, equal_loops, arcs, comm)
             block.facts.loops_kept, block.facts.duplicates_kept = kept
         if not directed:
             check_mirrored(block, comm, "csr")

@@ -29,8 +29,8 @@ MERGING = ("keep_loops", "keep_parallel", "merge")
 """Options of a load that every constructor takes."""
 KEEPING = (*MERGING, "keep")
 """Options of a load that the constructors of tables and of NetworkX graphs take."""
-TABLE = ("source", "target", "weight")
-"""Names of columns that the constructors of tables take."""
+TABLE = ("source", "target", "weight", "n", "vertices")
+"""Parameters of the constructors of tables."""
 
 
 class TableConstructors:
@@ -42,14 +42,21 @@ class TableConstructors:
 
     @classmethod
     def _of_listed(cls, raw: RawEdges, comm: Comm, options: LoadOptions, policy: str, device: Device) -> Self:
-        """Build the graph on a GPU, or on the host, as where attributes are kept; collective."""
+        """Build the graph on a GPU, or on the host, as where attributes are kept; collective.
+
+        Inputs that claim to list both arcs of every edge are checked.
+        """
         if raw.attributes:
             raw.facts.notes.append(keep_note({name: column.rule for name, column in raw.attributes.items()}))
-            return cls._handle(_assembled(raw, comm, options), comm, policy, device)
-        graph, _ = cls.builder_of_listed(lambda: raw, raw.src.size, comm, policy, device, options)  # type: ignore[attr-defined]
-        if graph is None:
-            return cls._handle(_assembled(raw, comm, options), comm, policy, device)
-        return graph.on(policy, device)
+        else:
+            graph, _ = cls.builder_of_listed(lambda: raw, raw.src.size, comm, policy, device, options)  # type: ignore[attr-defined]
+            if graph is not None:
+                return graph.on(policy, device)
+        mirrored, name = raw.mirrored, raw.facts.name
+        block = assemble(raw, comm, options)
+        if mirrored:
+            check_mirrored(block, comm, name)
+        return cls._handle(block, comm, policy, device)
 
     @classmethod
     @collective
@@ -92,8 +99,7 @@ class TableConstructors:
             UsageError: no such column, or one of another type.
             DataError: a value that is missing or wrong; the text names column and row.
         """
-        columns = SelectedColumns(source, target, weight)
-        return cls._of_table(df, columns, directed, policy, device, communicator(comm), options)
+        return cls._of_table(df, SelectedColumns(source, target, weight), directed, policy, device, comm, options)
 
     @classmethod
     @collective
@@ -111,8 +117,7 @@ class TableConstructors:
         **options: Any,
     ) -> Self:
         """Make the graph of a Polars data frame or lazy frame: see :meth:`from_pandas`."""
-        columns = SelectedColumns(source, target, weight)
-        return cls._of_table(df, columns, directed, policy, device, communicator(comm), options)
+        return cls._of_table(df, SelectedColumns(source, target, weight), directed, policy, device, comm, options)
 
     @classmethod
     @collective
@@ -130,8 +135,7 @@ class TableConstructors:
         **options: Any,
     ) -> Self:
         """Make the graph of a table with Arrow's C interface, read batch by batch: see :meth:`from_pandas`."""
-        columns = SelectedColumns(source, target, weight)
-        return cls._of_table(table, columns, directed, policy, device, communicator(comm), options)
+        return cls._of_table(table, SelectedColumns(source, target, weight), directed, policy, device, comm, options)
 
     @classmethod
     @collective
@@ -143,22 +147,16 @@ class TableConstructors:
         Without such names the first two of its two or three columns are source and target. The weight is the column
         named weight, in any letter case. See :meth:`from_pandas`.
         """
-        return cls._of_table(table, None, directed, policy, device, communicator(comm), options)
+        return cls._of_table(table, None, directed, policy, device, comm, options)
 
     @classmethod
     def _of_table(
-        cls,
-        table: Any,
-        columns: SelectedColumns | None,
-        directed: bool,
-        policy: str,
-        device: Device,
-        comm: Comm,
-        keywords: dict[str, Any],
+        cls, table, columns: SelectedColumns | None, directed: bool, policy: str, device: Device, comm, keywords: dict
     ) -> Self:
         """Make the graph of a table; ``columns`` None: selected by name (``formats/column_names.py``)."""
+        comm = communicator(comm)
         n, vertices = keywords.pop("n", None), keywords.pop("vertices", None)
-        options = replace(options_of(keywords, KEEPING, (*TABLE, "n", "vertices")), sparse_ids=n is None)
+        options = replace(options_of(keywords, KEEPING, TABLE), sparse_ids=n is None)
         rules = kept_rules(options.keep)
         with comm.together():
             edges = table_columns(table, columns, tuple(rules))
@@ -169,11 +167,10 @@ class TableConstructors:
         )  # fmt: skip
         raw.attributes = kept_columns(edges.kept, rules, raw.src.size, comm)
         raw.facts.name = "table"
-        chosen = edges.names[: 3 if edges.weights is not None else 2]
-        remarks = [[f"columns {', '.join(chosen)}", *edges.notes, *type_notes(edges.kept)], list(edges.warnings)]
-        remarks = _first(comm.allgather_json(None if table is None else remarks), remarks)
-        raw.facts.notes += remarks[0]
-        raw.facts.warnings += remarks[1]
+        chosen = f"columns {', '.join(edges.names[: 3 if edges.weights is not None else 2])}"
+        own = [[chosen, *edges.notes, *type_notes(edges.kept)], list(edges.warnings)]
+        notes, warnings = next(filter(None, comm.allgather_json(None if table is None else own)), own)
+        raw.facts.notes, raw.facts.warnings = raw.facts.notes + notes, raw.facts.warnings + warnings
         return cls._of_listed(raw, comm, options, policy, device)
 
     @classmethod
@@ -206,7 +203,7 @@ class TableConstructors:
         """
         comm = communicator(comm)
         rules = kept_rules(options_of(options, KEEPING, ("weight",)).keep)
-        options = {name: value for name, value in options.items() if name != "keep"}
+        options.pop("keep", None)
         keywords = {"keep_loops": True, "keep_parallel": "merge" not in options} | options
         with comm.together():
             try:
@@ -217,33 +214,18 @@ class TableConstructors:
         directed = _direction(listed, comm)
         keywords["keep_parallel"] = keywords["keep_parallel"] and comm.total(listed is not None and listed.parallel) > 0
         src, dst, weights, vertices = (None,) * 4 if listed is None else listed[:4]
-        dense = comm.size == 1 and isinstance(vertices, np.ndarray) and _dense(vertices)
-        sparse = not dense
+        dense = comm.size == 1 and isinstance(vertices, np.ndarray) and vertices.size > 0
+        dense = dense and int(vertices.min()) == 0 and int(vertices.max()) == vertices.size - 1
         raw = edges_of(
-            src, dst, weights, vertices, n=len(graph) if dense else None,
-            directed=directed, sparse_ids=sparse, comm=comm, names=("source", "target", "weight", "node"),
-            mirrored=not directed,
+            src, dst, weights, vertices, n=len(graph) if dense else None, directed=directed, sparse_ids=not dense,
+            comm=comm, names=("source", "target", "weight", "node"), mirrored=not directed,
         )  # fmt: skip
         raw.attributes = kept_columns({} if listed is None else listed.kept, rules, raw.src.size, comm)
         raw.facts.name = "networkx"
         raw.facts.notes += shared_notes("" if listed is None else listed.note, comm)
         if weight not in (None, "weight") and not comm.total(int(weights is not None)):
             raw.facts.warnings.append(f"no edge has the attribute {weight!r}: every edge weighs 1")
-        return cls._of_listed(raw, comm, LoadOptions(sparse_ids=sparse, **keywords), policy, device)
-
-
-def _assembled(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
-    """Build the block; collective. Inputs that claim to list both arcs of every edge are checked."""
-    mirrored, name = raw.mirrored, raw.facts.name
-    block = assemble(raw, comm, options)
-    if mirrored:
-        check_mirrored(block, comm, name)
-    return block
-
-
-def _first(passed: list, default: Any) -> Any:
-    """Return the first value that is not None."""
-    return next((value for value in passed if value is not None), default)
+        return cls._of_listed(raw, comm, LoadOptions(sparse_ids=not dense, **keywords), policy, device)
 
 
 def _direction(listed: Any, comm: Comm) -> bool:
@@ -253,8 +235,3 @@ def _direction(listed: Any, comm: Comm) -> bool:
         cause = "some ranks pass directed graphs, others undirected ones" if every else "no rank passes a graph"
         raise UsageError(f"from_networkx: {cause}; pass parts of one graph, or all of it on one rank")
     return every.pop()
-
-
-def _dense(nodes: np.ndarray) -> bool:
-    """Return True if distinct integers are 0 .. n-1."""
-    return bool(nodes.size) and int(nodes.min()) == 0 and int(nodes.max()) == nodes.size - 1
