@@ -214,8 +214,8 @@ class TableConstructors:
         directed = _direction(listed, comm)
         keywords["keep_parallel"] = keywords["keep_parallel"] and comm.total(listed is not None and listed.parallel) > 0
         src, dst, weights, vertices = (None,) * 4 if listed is None else listed[:4]
-        dense = comm.size == 1 and isinstance(vertices, np.ndarray) and vertices.size > 0
-        dense = dense and int(vertices.min()) == 0 and int(vertices.max()) == vertices.size - 1
+        nodes = vertices if comm.size == 1 and isinstance(vertices, np.ndarray) else np.empty(0)
+        dense = bool(nodes.size) and int(nodes.min()) == 0 and int(nodes.max()) == nodes.size - 1
         raw = edges_of(
             src, dst, weights, vertices, n=len(graph) if dense else None, directed=directed, sparse_ids=not dense,
             comm=comm, names=("source", "target", "weight", "node"), mirrored=not directed,
