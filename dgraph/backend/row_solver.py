@@ -49,6 +49,9 @@ class RowSolver(ABC):  # noqa: B024 - solvers take different arguments
     programs: tuple[Program, ...] = ()
     """Programs that it runs on GPUs, or that may run in its place; ``estimate`` plans them, and ``bytes`` does not."""
 
+    vertex_bytes = 0
+    """Bytes that it takes for each vertex of a rank's part, where this alone decides."""
+
     def __init__(self, backend: Any):
         self.backend = backend
 
@@ -56,10 +59,10 @@ class RowSolver(ABC):  # noqa: B024 - solvers take different arguments
         """Return True if the solver can serve this run; equal on all ranks, collective."""
         return True
 
-    @staticmethod
-    def bytes(size: RowSize) -> int:
+    @classmethod
+    def bytes(cls, size: RowSize) -> int:
         """Return the most bytes that it takes beside the graph, with the columns of its answer, on a rank's device.
 
         The run refuses by it what does not fit, and ``estimate`` plans with it.
         """
-        return 0
+        return cls.vertex_bytes * size.vertices

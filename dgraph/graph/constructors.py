@@ -1,68 +1,41 @@
-"""Graphs of data in memory: the class methods of ``Graph`` that begin with ``from_``."""
+"""Graphs of data in memory: the class methods of ``Graph`` that begin with ``from_``; here those of arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
 from dgraph._support.arguments import flag
 from dgraph._support.threads import copied
-from dgraph.comm import Comm, collective, communicator
+from dgraph.comm import collective, communicator
 from dgraph.comm.rank_threads import rank_threads
-from dgraph.errors import DataError, UsageError, shown
+from dgraph.errors import DataError, UsageError
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
 from dgraph.graph.build.array_input import as_ids, check_range, host_array
-from dgraph.graph.build.attribute_columns import type_notes
 from dgraph.graph.build.clean import assemble, note_found, tally
 from dgraph.graph.build.clean_kernels import count_loops
 from dgraph.graph.build.collective_checks import is_clean, unify_weights
 from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.build.rows_from_file import RawRows, check_mirrored
 from dgraph.graph.devices import Device
-from dgraph.graph.formats.column_names import BY_NAME
 from dgraph.graph.ids import ConsecutiveIds
 from dgraph.graph.inputs.attribute_values import kept_columns
-from dgraph.graph.inputs.edge_arrays import NAMES, edges_of, ends_of
-from dgraph.graph.inputs.edge_tables import SelectedColumns, table_columns
+from dgraph.graph.inputs.edge_arrays import edges_of, ends_of
 from dgraph.graph.inputs.matrices import matrix_rows
-from dgraph.graph.inputs.networkx_graphs import list_graph
+from dgraph.graph.inputs.table_constructors import MERGING, TableConstructors
 from dgraph.graph.inputs.weight_values import shared_notes, weight_values
-from dgraph.graph.kept_rules import keep_note, kept_rules, named_columns
+from dgraph.graph.kept_rules import named_columns
 from dgraph.graph.load_options import LoadOptions, options_of
 from dgraph.graph.rows import merge_parallel
 
-MERGING = ("keep_loops", "keep_parallel", "merge")
-"""Options of a load that every constructor takes."""
-KEEPING = (*MERGING, "keep")
-"""Options of a load that the constructors of tables and of NetworkX graphs take."""
-TABLE = ("source", "target", "weight")
-"""Names of columns that the constructors of tables take."""
 
-
-class Constructors:
+class Constructors(TableConstructors):
     """Class methods of :class:`Graph` that make graphs of data in memory. All are collective.
 
     On several ranks each rank passes its own part of the edges; a rank without a part passes None, or no rows. The
     order of the edges is that of the ranks.
     """
-
-    @classmethod
-    def _handle(cls, block: EdgeBlock, comm: Comm, policy: str, device: Device) -> Self:
-        return cls(block, comm).on(policy, device)  # type: ignore[call-arg, attr-defined]
-
-    @classmethod
-    def _of_listed(cls, raw: RawEdges, comm: Comm, options: LoadOptions, policy: str, device: Device) -> Self:
-        """Build the graph on a GPU, or on the host, as where attributes are kept; collective."""
-        if raw.attributes:
-            raw.facts.notes.append(keep_note({name: column.rule for name, column in raw.attributes.items()}))
-            return cls._handle(_assembled(raw, comm, options), comm, policy, device)
-        graph, _ = cls.builder_of_listed(lambda: raw, raw.src.size, comm, policy, device, options)  # type: ignore[attr-defined]
-        if graph is None:
-            return cls._handle(_assembled(raw, comm, options), comm, policy, device)
-        return graph.on(policy, device)
 
     @classmethod
     @collective
@@ -164,8 +137,7 @@ class Constructors:
             offsets = host_array(offsets, "offsets")
             if offsets.ndim != 1 or offsets.size == 0 or offsets.dtype.kind not in "iu":
                 raise UsageError("offsets: pass a 1-D array of integers, one more than there are rows")
-            offsets = np.ascontiguousarray(offsets, np.int64)
-            targets = as_ids(targets, "targets")
+            offsets, targets = np.ascontiguousarray(offsets, np.int64), as_ids(targets, "targets")
             weights, note = weight_values(weights, "weights")
             if weights is not None and weights.size != targets.size:
                 raise UsageError(f"weights has {weights.size} values, targets {targets.size}; pass one an arc")
@@ -199,192 +171,12 @@ class Constructors:
             block.weights = None if weights is None else copied(weights, threads)
             tally(block, comm)
             *_, equal, equal_loops = merge_parallel(offsets, targets, None, first, keep=True)
-            loops = count_loops(offsets, targets, first)
-            note_found(block.facts, loops, equal, equal_loops, 1 if directed else 2, comm)
+            arcs = 1 if directed else 2
+            note_found(block.facts, count_loops(offsets, targets, first), equal, equal_loops, arcs, comm)
             block.facts.loops_kept, block.facts.duplicates_kept = kept
         if not directed:
             check_mirrored(block, comm, "csr")
         return cls._handle(block, comm, policy, device)
-
-    @classmethod
-    @collective
-    def from_pandas(
-        cls,
-        df,
-        source: Hashable = "source",
-        target: Hashable = "target",
-        weight: Hashable = BY_NAME,
-        *,
-        directed: bool = True,
-        policy: str = "auto",
-        device: Device = "auto",
-        comm=None,
-        **options: Any,
-    ) -> Self:
-        """Make the graph of a table with one edge a row; its vertices are the ids or names that occur.
-
-        :meth:`from_pandas`, :meth:`from_polars` and :meth:`from_arrow` take the same tables: data frames, and anything
-        with ``__arrow_c_stream__`` or ``__arrow_c_array__``, such as pyarrow's tables and DuckDB's relations. All but
-        numbers of pandas and Polars needs pyarrow (``pip install 'dgraph-analytics[tables]'``).
-
-        Args:
-            df: the table; None on a rank without rows.
-            source: label of the column of sources; an integer that is no label is its position from 0.
-            target: as ``source``.
-            weight: as ``source``; by default the column named weight, in any letter case, if there is one; None: every
-                edge weighs 1.
-            directed: as of :meth:`from_edges`.
-            policy: as of :meth:`load`.
-            device: as of :meth:`load`.
-            comm: as of :meth:`load`.
-            options: ``keep_loops``, ``keep_parallel``, ``merge``, ``vertices`` and ``n`` of :meth:`from_edges`.
-                ``keep`` names columns that become attributes of the edges: ``["time", "amount:sum"]``, or a dict of
-                name and rule. Merged parallel edges have the "first" (default), "min", "max" or "sum" of theirs. Values
-                are numbers, booleans, times (those with a zone become UTC) or text; a missing one is NaN, which makes
-                integers float64, NaT or None.
-
-        Raises:
-            UsageError: no such column, or one of another type.
-            DataError: a value that is missing or wrong; the text names column and row.
-        """
-        columns = SelectedColumns(source, target, weight)
-        return cls._of_table(df, columns, directed, policy, device, communicator(comm), options)
-
-    @classmethod
-    @collective
-    def from_polars(
-        cls,
-        df,
-        source: Hashable = "source",
-        target: Hashable = "target",
-        weight: Hashable = BY_NAME,
-        *,
-        directed: bool = True,
-        policy: str = "auto",
-        device: Device = "auto",
-        comm=None,
-        **options: Any,
-    ) -> Self:
-        """Make the graph of a Polars data frame or lazy frame: see :meth:`from_pandas`."""
-        columns = SelectedColumns(source, target, weight)
-        return cls._of_table(df, columns, directed, policy, device, communicator(comm), options)
-
-    @classmethod
-    @collective
-    def from_arrow(
-        cls,
-        table,
-        source: Hashable = "source",
-        target: Hashable = "target",
-        weight: Hashable = BY_NAME,
-        *,
-        directed: bool = True,
-        policy: str = "auto",
-        device: Device = "auto",
-        comm=None,
-        **options: Any,
-    ) -> Self:
-        """Make the graph of a table with Arrow's C interface, read batch by batch: see :meth:`from_pandas`."""
-        columns = SelectedColumns(source, target, weight)
-        return cls._of_table(table, columns, directed, policy, device, communicator(comm), options)
-
-    @classmethod
-    @collective
-    def from_table(
-        cls, table, *, directed: bool = True, policy: str = "auto", device: Device = "auto", comm=None, **options: Any
-    ) -> Self:
-        """Make the graph of a table whose columns are selected by name: source and target, src and dst, and so on.
-
-        Without such names the first two of its two or three columns are source and target. The weight is the column
-        named weight, in any letter case. See :meth:`from_pandas`.
-        """
-        return cls._of_table(table, None, directed, policy, device, communicator(comm), options)
-
-    @classmethod
-    def _of_table(
-        cls,
-        table: Any,
-        columns: SelectedColumns | None,
-        directed: bool,
-        policy: str,
-        device: Device,
-        comm: Comm,
-        keywords: dict[str, Any],
-    ) -> Self:
-        """Make the graph of a table; ``columns`` None: selected by name (``formats/column_names.py``)."""
-        n, vertices = keywords.pop("n", None), keywords.pop("vertices", None)
-        options = replace(options_of(keywords, KEEPING, (*TABLE, "n", "vertices")), sparse_ids=n is None)
-        rules = kept_rules(options.keep)
-        with comm.together():
-            edges = table_columns(table, columns, tuple(rules))
-        names = (*edges.titles, NAMES[3])
-        raw = edges_of(
-            edges.src, edges.dst, edges.weights, vertices,
-            n=n, directed=directed, sparse_ids=n is None, comm=comm, names=names,
-        )  # fmt: skip
-        raw.attributes = kept_columns(edges.kept, rules, raw.src.size, comm)
-        raw.facts.name = "table"
-        chosen = edges.names[: 3 if edges.weights is not None else 2]
-        remarks = [[f"columns {', '.join(chosen)}", *edges.notes, *type_notes(edges.kept)], list(edges.warnings)]
-        remarks = _first(comm.allgather_json(None if table is None else remarks), remarks)
-        raw.facts.notes += remarks[0]
-        raw.facts.warnings += remarks[1]
-        return cls._of_listed(raw, comm, options, policy, device)
-
-    @classmethod
-    @collective
-    def from_networkx(
-        cls,
-        graph,
-        weight: str | None = "weight",
-        *,
-        policy: str = "auto",
-        device: Device = "auto",
-        comm=None,
-        **options: Any,
-    ) -> Self:
-        """Make the graph of a NetworkX graph, with its direction, its nodes, its loops and its parallel edges.
-
-        Args:
-            graph: a Graph, DiGraph, MultiGraph or MultiDiGraph whose nodes are all integers from 0 or all strings; None
-                on a rank without a part.
-            weight: edge attribute with the weight; an edge without it weighs 1, and so do all if it is None.
-            policy: as of :meth:`load`.
-            device: as of :meth:`load`.
-            comm: as of :meth:`load`.
-            options: ``keep_loops``, ``keep_parallel`` and ``merge`` of :meth:`from_edges`; loops and parallel edges are
-                kept by default, parallel ones unless ``merge`` is given; ``keep`` of :meth:`from_pandas`: edge
-                attributes.
-
-        Raises:
-            UsageError: nodes of other types, or weights that are not numbers.
-        """
-        comm = communicator(comm)
-        rules = kept_rules(options_of(options, KEEPING, ("weight",)).keep)
-        options = {name: value for name, value in options.items() if name != "keep"}
-        keywords = {"keep_loops": True, "keep_parallel": "merge" not in options} | options
-        with comm.together():
-            try:
-                hash(weight)
-            except TypeError:
-                raise UsageError(f"weight = {shown(weight)} is no name of an attribute; give one, or None") from None
-            listed = None if graph is None else list_graph(graph, weight, tuple(rules))
-        directed = _direction(listed, comm)
-        keywords["keep_parallel"] = keywords["keep_parallel"] and comm.total(listed is not None and listed.parallel) > 0
-        src, dst, weights, vertices = (None,) * 4 if listed is None else listed[:4]
-        dense = comm.size == 1 and isinstance(vertices, np.ndarray) and _dense(vertices)
-        sparse = not dense
-        raw = edges_of(
-            src, dst, weights, vertices, n=len(graph) if dense else None,
-            directed=directed, sparse_ids=sparse, comm=comm, names=("source", "target", "weight", "node"),
-            mirrored=not directed,
-        )  # fmt: skip
-        raw.attributes = kept_columns({} if listed is None else listed.kept, rules, raw.src.size, comm)
-        raw.facts.name = "networkx"
-        raw.facts.notes += shared_notes("" if listed is None else listed.note, comm)
-        if weight not in (None, "weight") and not comm.total(int(weights is not None)):
-            raw.facts.warnings.append(f"no edge has the attribute {weight!r}: every edge weighs 1")
-        return cls._of_listed(raw, comm, LoadOptions(sparse_ids=sparse, **keywords), policy, device)
 
     @classmethod
     @collective
@@ -429,31 +221,3 @@ class Constructors:
         )
         raw.facts.name = "matrix"
         return cls._of_listed(raw, comm, merging, policy, device)
-
-
-def _assembled(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
-    """Build the block; collective. Inputs that claim to list both arcs of every edge are checked."""
-    mirrored, name = raw.mirrored, raw.facts.name
-    block = assemble(raw, comm, options)
-    if mirrored:
-        check_mirrored(block, comm, name)
-    return block
-
-
-def _first(passed: list, default: Any) -> Any:
-    """Return the first value that is not None."""
-    return next((value for value in passed if value is not None), default)
-
-
-def _direction(listed: Any, comm: Comm) -> bool:
-    """Return True if the ranks' NetworkX graphs are directed; collective."""
-    every = {flag for flag in comm.allgather_json(None if listed is None else listed.directed) if flag is not None}
-    if len(every) != 1:
-        cause = "some ranks pass directed graphs, others undirected ones" if every else "no rank passes a graph"
-        raise UsageError(f"from_networkx: {cause}; pass parts of one graph, or all of it on one rank")
-    return every.pop()
-
-
-def _dense(nodes: np.ndarray) -> bool:
-    """Return True if distinct integers are 0 .. n-1."""
-    return bool(nodes.size) and int(nodes.min()) == 0 and int(nodes.max()) == nodes.size - 1

@@ -1,5 +1,7 @@
 """Searches from many sources in one pass on any number of ranks, against one search after the other."""
 
+from types import SimpleNamespace
+
 import emulated
 import gpu_ranks
 import networkx as nx
@@ -147,7 +149,8 @@ def test_full_words_on_emulated_gpus(policy):
     sources, answers = np.arange(1, 151, 2)[:70], {}  # ids begin at 1
 
     def search(context):
-        searches = (ReachByPrograms(None).solve(context, sources, keep=keep) for keep in (LEVELS, BITS))
+        works = (SimpleNamespace(keep=keep, limit=None) for keep in (LEVELS, BITS))
+        searches = (ReachByPrograms(None).solve(context, sources, work) for work in works)
         rows = (np.stack([column() for column in reached.columns], axis=1) for reached in searches)
         gids = context.local.gids[: context.local.masters].tolist()
         answers.update({v: row for v, *row in zip(gids, *rows, strict=True)})

@@ -59,27 +59,27 @@ def test_what_goes_in_comes_out(data, total, kind):
         positions = np.arange(total, dtype=np.uint32)
     rng = np.random.default_rng(total)
     columns = [rng.integers(0, 100, total).astype(name) for name in WIDTHS]
-    out = np.empty(CPU.bound(total, list(WIDTHS.values())), np.uint8)
-    message = encode(out, kind, total, positions, columns)
-    assert message.size <= out.size
-    got, values = decode(message.copy(), total, [np.dtype(name) for name in WIDTHS])
-    assert sorted(got) == sorted(positions)
+    buffer = np.empty(CPU.bound(total, list(WIDTHS.values())), np.uint8)
+    message = encode(buffer, kind, total, positions, columns)
+    assert message.size <= buffer.size
+    received, values = decode(message.copy(), total, [np.dtype(name) for name in WIDTHS])
+    assert sorted(received) == sorted(positions)
     for column, value in zip(columns, values, strict=True):
-        np.testing.assert_array_equal(value, column[got])
+        np.testing.assert_array_equal(value, column[received])
 
 
 def test_rows_are_looked_up_by_position():
     column, rows = np.arange(100.0), np.array([50, 7, 99, 3], np.uint32)
-    out = np.empty(CPU.bound(4, [8]), np.uint8)
-    got, (values,) = decode(
-        encode(out, OFFSETS, 4, np.array([2, 0], np.uint32), [column], rows), 4, [np.dtype("float64")]
+    buffer = np.empty(CPU.bound(4, [8]), np.uint8)
+    received, (values,) = decode(
+        encode(buffer, OFFSETS, 4, np.array([2, 0], np.uint32), [column], rows), 4, [np.dtype("float64")]
     )
-    assert dict(zip(got.tolist(), values.tolist(), strict=True)) == {2: 99.0, 0: 50.0}
+    assert dict(zip(received.tolist(), values.tolist(), strict=True)) == {2: 99.0, 0: 50.0}
 
 
 def test_nothing_is_an_empty_message():
-    out = np.empty(CPU.bound(10, [8]), np.uint8)
-    message = encode(out, NOTHING, 10, np.empty(0, np.uint32), [np.zeros(10)])
+    buffer = np.empty(CPU.bound(10, [8]), np.uint8)
+    message = encode(buffer, NOTHING, 10, np.empty(0, np.uint32), [np.zeros(10)])
     assert message.size == 0
     assert decode(message, 10, [np.dtype("float64")])[0] is None
 
@@ -87,11 +87,13 @@ def test_nothing_is_an_empty_message():
 def test_the_bound_holds_where_every_encoding_is_largest():
     for total in (1, 8, 63, 64, 1000):
         everyone = np.arange(total, dtype=np.uint32)
-        out = np.empty(CPU.bound(total, [8]), np.uint8)
+        buffer = np.empty(CPU.bound(total, [8]), np.uint8)
         for kind in (EVERYTHING, BITSET):
-            assert encode(out, kind, total, everyone, [np.zeros(total)]).size <= CPU.bound(total, [8])
+            assert encode(buffer, kind, total, everyone, [np.zeros(total)]).size <= CPU.bound(total, [8])
         most = max(c for c in range(total + 1) if CPU.choose(c, 0, total, 8, False) in (OFFSETS, NOTHING) or c == 0)
-        assert encode(out, OFFSETS if most else NOTHING, total, everyone[:most], [np.zeros(total)]).size <= out.size
+        assert (
+            encode(buffer, OFFSETS if most else NOTHING, total, everyone[:most], [np.zeros(total)]).size <= buffer.size
+        )
     assert CPU.bound(0, [8]) == 0
     assert CPU.header == 16
 
@@ -101,13 +103,13 @@ def test_values_that_are_all_the_same_travel_once(kind):
     positions = np.arange(500, dtype=np.uint32) if kind == EVERYTHING else np.arange(0, 500, 2, dtype=np.uint32)
     level, zero = np.full(500, 7, np.int32), np.zeros(500)
     zero[4] = -0.0
-    out = np.empty(CPU.bound(500, [4, 8]) + 2000, np.uint8)
-    apart = encode(out, kind, 500, positions, [np.arange(500, dtype=np.int32), zero]).size
-    message = encode(out, kind, 500, positions, [level, zero])
+    buffer = np.empty(CPU.bound(500, [4, 8]) + 2000, np.uint8)
+    apart = encode(buffer, kind, 500, positions, [np.arange(500, dtype=np.int32), zero]).size
+    message = encode(buffer, kind, 500, positions, [level, zero])
     assert message.size == apart - (4 * len(positions) + 7) // 8 * 8 + 8
-    got, (levels, zeros) = decode(message, 500, [level.dtype, zero.dtype])
+    received, (levels, zeros) = decode(message, 500, [level.dtype, zero.dtype])
     np.testing.assert_array_equal(levels, 7)
-    np.testing.assert_array_equal(np.signbit(zeros), np.signbit(zero[got]))
+    np.testing.assert_array_equal(np.signbit(zeros), np.signbit(zero[received]))
 
 
 @pytest.mark.parametrize("many", [1, 3, bitset_kernels.FEW + 9])
@@ -116,13 +118,13 @@ def test_lids_are_grouped_by_span(many):
     bounds = np.sort(rng.choice(5000, 2 * many, replace=False))
     starts, ends = bounds[::2].copy(), bounds[1::2].copy()
     lids = rng.permutation(5000)[:2000].astype(np.uint32)
-    counts, out = np.empty(many, np.int64), np.empty(len(lids) + 1, np.uint32)
+    counts, buffer = np.empty(many, np.int64), np.empty(len(lids) + 1, np.uint32)
     bitset_kernels.count_by_span(lids, starts, ends, counts)
-    bitset_kernels.positions_by_span(lids, starts, ends, counts, np.empty_like(counts), out)
-    groups = np.split(out, np.cumsum(counts))
+    bitset_kernels.positions_by_span(lids, starts, ends, counts, np.empty_like(counts), buffer)
+    groups = np.split(buffer, np.cumsum(counts))
     for start, end, positions in zip(starts, ends, groups, strict=False):
         np.testing.assert_array_equal(positions + start, lids[(lids >= start) & (lids < end)])
     inside = lids[(lids >= starts[-1]) & (lids < ends[-1])]  # all lie in one span
     bitset_kernels.count_by_span(inside, starts, ends, counts)
-    bitset_kernels.positions_by_span(inside, starts, ends, counts, np.empty_like(counts), out)
-    np.testing.assert_array_equal(out[: len(inside)] + starts[-1], inside)
+    bitset_kernels.positions_by_span(inside, starts, ends, counts, np.empty_like(counts), buffer)
+    np.testing.assert_array_equal(buffer[: len(inside)] + starts[-1], inside)

@@ -126,8 +126,7 @@ def test_columns_of_an_evicted_result():
     some = [5, 0, 299]
     np.testing.assert_array_equal(answer.columns.rows(names[3], some), expected.columns[names[3]][some])
     np.testing.assert_array_equal(answer.columns[names[2]], expected.columns[names[2]])
-    fields = answer.columns._given[names[3]].fields
-    fields._table.leave(backend.device.number, backend.device)
+    answer.columns._given[names[3]].table.leave(backend.device.number, backend.device)
     for name in names[1:]:
         np.testing.assert_array_equal(answer.columns[name], expected.columns[name])
 

@@ -58,7 +58,7 @@ def test_reachable(page, graph, oracle, direction):
     result = dgraph.run(page["Reachable"](source=SOURCE), graph, options=dgraph.Options(direction=direction))
     reached = networkx.descendants(oracle, SOURCE) | {SOURCE}
     assert 1 < len(reached) < N
-    compared(result, "reached", lambda got: np.testing.assert_array_equal(np.flatnonzero(got), sorted(reached)))
+    compared(result, "reached", lambda answer: np.testing.assert_array_equal(np.flatnonzero(answer), sorted(reached)))
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
@@ -71,14 +71,14 @@ def test_widest(page, graph, oracle, direction):
         if SOURCE in wide:
             width[list(networkx.descendants(wide, SOURCE))] = w
     width[SOURCE] = 2**62
-    compared(result, "width", lambda got: np.testing.assert_array_equal(got, width))
+    compared(result, "width", lambda answer: np.testing.assert_array_equal(answer, width))
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_katz(page, graph, oracle, direction):
     result = dgraph.run(page["Katz"](alpha=0.005), graph, options=dgraph.Options(direction=direction))
     katz = networkx.katz_centrality(oracle, alpha=0.005, tol=1e-12, normalized=False, weight="weight")
-    compared(result, "katz", lambda got: np.testing.assert_allclose(got, [katz[v] for v in range(N)], rtol=1e-6))
+    compared(result, "katz", lambda answer: np.testing.assert_allclose(answer, [katz[v] for v in range(N)], rtol=1e-6))
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
@@ -87,7 +87,7 @@ def test_nearest(page, graph, edges, direction):
     result = dgraph.run(page["Nearest"](source=SOURCE), graph, options=dgraph.Options(direction=direction))
     dist = dijkstra(csr_array((weight, (source, target)), shape=(N, N)), indices=SOURCE)
     want = np.where(np.isinf(dist), np.iinfo(np.int64).max, np.where(np.isinf(dist), 0, dist).astype(np.int64))
-    compared(result, "dist", lambda got: np.testing.assert_array_equal(got, want))
+    compared(result, "dist", lambda answer: np.testing.assert_array_equal(answer, want))
 
 
 def test_ties(page, graph, oracle):
@@ -95,7 +95,7 @@ def test_ties(page, graph, oracle):
     before, _ = networkx.dijkstra_predecessor_and_distance(oracle, SOURCE)
     want = [len(before.get(v, [])) for v in range(N)]
     assert max(want) > 1
-    compared(result, "ties", lambda got: np.testing.assert_array_equal(got, want))
+    compared(result, "ties", lambda answer: np.testing.assert_array_equal(answer, want))
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
@@ -105,4 +105,4 @@ def test_count_hops(direction, page, graph, oracle):
     for start in oracle:
         for end in networkx.single_source_shortest_path_length(oracle, start, cutoff=2):
             want[end] = max(want[end], start)
-    compared(result, "largest", lambda got: np.testing.assert_array_equal(got, [want[v] for v in sorted(oracle)]))
+    compared(result, "largest", lambda answer: np.testing.assert_array_equal(answer, [want[v] for v in sorted(oracle)]))

@@ -75,7 +75,7 @@ def build_nothing(monkeypatch):
         for place in (
             "dgraph.graph.build.local_graph.build_parts", "dgraph.graph.handle.build",
             "dgraph.graph.handle.rows_of", "dgraph.graph.stored_graph.read_part", "dgraph.graph.handle.cleaned",
-            "dgraph.backend.cuda.graph_build.built_graph.rows", "dgraph.backend.cuda.backend.graph_on",
+            "dgraph.backend.cuda.graph_build.built_graph.rows", "dgraph.backend.cuda.gpu_graphs.graph_on",
         ):  # fmt: skip
             monkeypatch.setattr(place, refuse)
 

@@ -45,11 +45,11 @@ class Nccl:
             while not self.queues[lane]:
                 assert time.monotonic() < end, f"{lane}: a receive that nobody sends to"
                 time.sleep(0.001)
-            data = self.queues[lane].popleft()
-            assert data.size == size
+            payload = self.queues[lane].popleft()
+            assert payload.size == size
             if self.flip and size > 5000:
-                data[4999] ^= 1
-            memory(address, size)[:] = data
+                payload[4999] ^= 1
+            memory(address, size)[:] = payload
 
 
 class Member:
@@ -116,19 +116,19 @@ def exchange(comm, links, device, turns=6):
     for turn in range(turns):
         parity, sizes = turn % 2, {}
         for peer in others:
-            data = message(comm.rank, peer, turn)
-            if data.size:
-                memory(boxes.outbox(peer, parity), data.size)[:] = data
-                sizes[peer] = data.size
+            payload = message(comm.rank, peer, turn)
+            if payload.size:
+                memory(boxes.outbox(peer, parity), payload.size)[:] = payload
+                sizes[peer] = payload.size
         comm.barrier()  # with p2p a message has arrived once it is written
         received = boxes.deliver(parity, sizes)
         staged = {p for p in others if links.chosen[p] != "p2p"}
         assert set(received) == {p for p in staged if capacity(p, comm.rank) + capacity(comm.rank, p)}
         for peer in others:
-            data = message(peer, comm.rank, turn)
-            assert received.get(peer, data.size) == data.size
-            if data.size:
-                np.testing.assert_array_equal(memory(boxes.inbox(peer, parity), data.size), data)
+            payload = message(peer, comm.rank, turn)
+            assert received.get(peer, payload.size) == payload.size
+            if payload.size:
+                np.testing.assert_array_equal(memory(boxes.inbox(peer, parity), payload.size), payload)
     boxes.close()
 
 

@@ -109,7 +109,7 @@ class MinPlus(HostSolver):
             return lambda matrix, first: self.search(matrix, first, rows, reduced)
         costs = np.ones(1) if rows.costs is None else rows.costs
         lane = lane_type(None, costs.max(initial=0.0), rows.n)
-        searches = LaneSearches.of(rows, lane, costs.sum() / max(len(costs), 1)).on(self.team.size)
+        searches = LaneSearches.of(rows, lane, costs.sum() / max(len(costs), 1), self.team.size)
         width, threads = searches.lanes, self.team.size
 
         def search(matrix: np.ndarray, first: int) -> None:

@@ -16,6 +16,8 @@ __all__ = [
     "reachability",
 ]  # fmt: skip
 
+RANKS_ON_GPUS = "gpu.rank_lanes_cuda:GpuRankLanes"
+
 KERNELS = (
     Solver("draw", gpu="gpu.draw:GpuDraw"),
     Solver("reach", cpu="reach:Reach", gpu="gpu.reach_cuda:GpuReach", gpus="reach_programs:ReachByPrograms"),
@@ -28,12 +30,7 @@ KERNELS = (
     ),
     Solver("path sums", cpu="betweenness.path_sums:PathSummer"),
     Solver("searches", cpu="searches:Searches", gpu="searches:SearchesByPrograms", gpus="searches:SearchesByPrograms"),
-    Solver(
-        "rank lanes",
-        cpu="rank_lanes:RankLanes",
-        gpu="gpu.rank_lanes_cuda:GpuRankLanes",
-        gpus="gpu.rank_lanes_cuda:SharedRankLanes",
-    ),
+    Solver("rank lanes", cpu="rank_lanes:RankLanes", gpu=RANKS_ON_GPUS, gpus=RANKS_ON_GPUS),
     Solver("bfs pass", cpu="passes.bfs_pass:BfsPass", beside_gpu=False),
     Solver("sssp pass", cpu="passes.sssp_pass:SsspPass", beside_gpu=False),
 )

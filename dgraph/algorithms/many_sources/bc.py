@@ -5,26 +5,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from dgraph.algorithms.base import Answer, Parameter, ResultColumn, algorithm
 from dgraph.algorithms.edge_rule import EdgeRule
-from dgraph.algorithms.many_sources.betweenness.sampling import SAMPLING, Betweenness
+from dgraph.algorithms.many_sources.betweenness.sampling import PARAMETERS, Betweenness
 from dgraph.algorithms.vertex_values import lids_of
 from dgraph.engine.rounds.context import Context
 from dgraph.errors import UsageError
 
-NORMALIZED = Parameter("normalized", bool, True, "divide by the number of pairs of other vertices")
-WEIGHTED = Parameter("weighted", bool, False, "paths are shortest by the weights of edges, which must be above 0")
-
 
 @algorithm(
     "bc",
-    *SAMPLING,
-    WEIGHTED,
-    NORMALIZED,
+    *PARAMETERS,
     Parameter("targets", "vertices", None, "vertices to which paths count, from sources (default: all)", weights=False),
     Parameter("endpoints", bool, False, "count a path for its two ends too"),
     aliases=("betweenness_centrality",),
@@ -38,8 +31,6 @@ class Bc(Betweenness):
     ``networkx.betweenness_centrality_subset``.
     """
 
-    endpoints: bool
-    targets: Any
     needs_rows = "own"
     edge_rule = EdgeRule("ignored", "once", stripped=("parallel",))
 
@@ -57,11 +48,8 @@ class Bc(Betweenness):
     def run(self, ctx: Context) -> Answer:
         """Sum dependencies of all or of the drawn sources, and scale them; collective."""
         drawn, n = self.sample(ctx), ctx.local.n
-        exact, options = self.targets is not None, dict[str, Any]()
-        kernel = ctx.solver("path sums" if self.weighted or exact else "dependencies")
-        if self.weighted or exact:
-            options = {"name": self.name, "weighted": self.weighted, "targets": self.targets}
-        summed = kernel.solve(ctx, drawn.sources, endpoints=self.endpoints, **options)
+        exact = self.targets is not None
+        summed = ctx.solver("path sums" if self.weighted or exact else "dependencies").solve(ctx, drawn.sources, self)
         depth = {} if summed.depth is None else {"depth": summed.depth}
         lids = lids_of(ctx.local, drawn.sources)
         others, source = self._scales(n, n if exact else len(drawn.sources), ctx.local.directed)
@@ -78,10 +66,6 @@ class Bc(Betweenness):
         if ends < 2:
             return 1.0, 1.0
         searches = ends if k == n else k
-
-        def factor(count: int) -> float:
-            if not count:
-                return np.nan
-            return 1 / (count * (ends - 1)) if self.normalized else ends / (count * (1 if directed else 2))
-
-        return factor(searches), factor(searches - (k < n and not self.endpoints))
+        pairs, weight = (1, ends - 1) if self.normalized else (ends, 1 if directed else 2)
+        own = searches - (k < n and not self.endpoints)
+        return pairs / (searches * weight), pairs / (own * weight) if own else np.nan

@@ -37,14 +37,14 @@ class Closeness(Algorithm):
     random_state: int
     wf_improved: bool
     weighted: bool  # type: ignore[misc]
+    keep, limit = "", None
     needs_rows = "own"
     edge_rule = AS_SIMPLE
 
     def run(self, ctx: Context) -> Answer:
         """Search from all or from the drawn sources; collective."""
         sources = sources_of(ctx, self.k, self.random_state)
-        kernel = ctx.solver("searches" if self.weighted else "reach")
-        reached = kernel.solve(ctx, sources, **({"name": self.name} if self.weighted else {}))
+        reached = ctx.solver("searches" if self.weighted else "reach").solve(ctx, sources, self)
         depth = {} if self.weighted else {"depth": reached.depth}
         near, drawn = np.zeros(ctx.local.masters), np.zeros(ctx.local.masters, bool)
         lids = lids_of(ctx.local, sources)

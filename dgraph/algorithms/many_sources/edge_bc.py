@@ -6,8 +6,7 @@ import numpy as np
 
 from dgraph.algorithms.base import Answer, ResultColumn, algorithm
 from dgraph.algorithms.edge_rule import AS_SIMPLE
-from dgraph.algorithms.many_sources.bc import NORMALIZED, WEIGHTED
-from dgraph.algorithms.many_sources.betweenness.sampling import SAMPLING, Betweenness
+from dgraph.algorithms.many_sources.betweenness.sampling import PARAMETERS, Betweenness
 from dgraph.engine.rounds.context import Context
 from dgraph.graph.halo import NumberedRows
 from dgraph.result.edge_values import EdgeValues
@@ -15,9 +14,7 @@ from dgraph.result.edge_values import EdgeValues
 
 @algorithm(
     "edge_bc",
-    *SAMPLING,
-    WEIGHTED,
-    NORMALIZED,
+    *PARAMETERS,
     aliases=("edge_betweenness_centrality",),
     columns={
         "edge_bc": ResultColumn("largest betweenness of an edge that leaves the vertex; null: no edge", "number", True),
@@ -33,24 +30,22 @@ class EdgeBc(Betweenness):
     their ``error_bound``.
     """
 
+    of_arcs = True
     resumes = False
     edge_rule = AS_SIMPLE
 
     def run(self, ctx: Context) -> Answer:
         """Sum dependencies of all or of the drawn sources, and scale them; collective."""
         drawn, n, undirected = self.sample(ctx), ctx.local.n, not ctx.local.directed
-        kernel = ctx.solver("path sums")
-        summed = kernel.solve(ctx, drawn.sources, name=self.name, weighted=self.weighted, of_arcs=True)
-        ends = max(n * (n - 1), 1)
-        k = max(len(drawn.sources), 1)
-        scale = (1 if self.normalized else ends / (2 if undirected else 1)) * n / (k * ends)
-        values = summed.arcs * scale
+        summed = ctx.solver("path sums").solve(ctx, drawn.sources, self)
+        ends, k = max(n * (n - 1), 1), max(len(drawn.sources), 1)
+        factor = 1.0 if self.normalized else ends / (2 if undirected else 1)
+        values = summed.arcs * (factor * n / (k * ends))
         kept = summed.replica.kept_arcs
         source, target = summed.replica.sources[kept], summed.replica.targets[kept].astype(np.int64)
         if undirected:
             values = values + summed.replica.of_reverse(values)
         edges, highest = self._edges(ctx, summed.replica, source, target, values, undirected)
-        factor = 1.0 if self.normalized else ends / (2 if undirected else 1)
         summary = drawn.facts(factor) | {"edges": ctx.total(len(edges.values))}
         return Answer(highest, summary, edges=edges)
 

@@ -32,7 +32,7 @@ class LanePlan:
     """Batches of a search, and why they were chosen.
 
     Attributes:
-        passes: its batches; None: programs search from one source after the other.
+        passes: its batches; None: programs search.
         taken, reason: choice in the report; "": there was none.
     """
 
@@ -46,29 +46,34 @@ class LaneSearch(HostSolver):
 
     Attributes:
         ctx: context of the algorithm.
-        sources: original ids, in the order in which their results are added.
+        work: the algorithm.
+        sources: original ids, each one a vertex, in the order in which their results are added.
         passes: their batches.
         replica: the whole graph; None: this rank holds the rows of its masters, and the ranks search together.
         numbers: numbers of the sources in this rank's rows; -1: another rank has it.
         reads_weights: True if the replica has the weights of arcs.
+        by_programs: class of the solver that takes its place where the plan says so.
     """
 
     reads_weights = False
+    by_programs: Any = None
+    replica: Any = None
 
     ctx: Context
+    work: Any
     sources: np.ndarray
     passes: Passes
-    replica: Any
     numbers: np.ndarray
 
-    def run(self, ctx: Context, sources: np.ndarray) -> Any:
+    def solve(self, ctx: Context, sources: np.ndarray, work: Any) -> Any:
         """Return the answer of the kernel, or of programs where the plan says so; collective."""
-        self.ctx, self.sources = ctx, sources
+        self.ctx, self.sources, self.work = ctx, sources, work
+        self.check()
         plan = self.plan_passes()
         if plan.taken:
             ctx.record.choose("sources", plan.taken, plan.reason)
         if plan.passes is None:
-            return self.by_programs()
+            return self.by_programs(self.backend).solve(ctx, sources, work)
         self.passes = plan.passes
         self.hold_rows()
         self.begin()
@@ -79,6 +84,9 @@ class LaneSearch(HostSolver):
                 self.search_batches(number)
             self.add(number)
         return self.answer()
+
+    def check(self) -> None:
+        """Refuse what the kernel cannot search, and choose the dtype of its lanes; collective."""
 
     @abstractmethod
     def plan_passes(self) -> LanePlan:
@@ -102,7 +110,6 @@ class LaneSearch(HostSolver):
     def search_batches(self, number: int) -> None:
         """Search from the batches of this rank in a pass, on rows of all vertices; collective."""
 
-    @abstractmethod
     def add(self, number: int) -> None:
         """Add the results of a pass to the answer; collective."""
 
@@ -112,10 +119,6 @@ class LaneSearch(HostSolver):
 
     def search_together(self, number: int) -> None:
         """Search from the batches of a pass on the rows of this rank's masters; collective."""
-        raise NotImplementedError
-
-    def by_programs(self) -> Any:
-        """Return what programs answer; collective."""
         raise NotImplementedError
 
     def owned(self, values: np.ndarray) -> list[np.ndarray]:
@@ -133,6 +136,7 @@ class HopSearch(LaneSearch):
     Attributes:
         batch: sources of a batch.
         state: bytes of a search for each vertex and thread.
+        vertex_bytes: further ones of a vertex, in rows and in columns of the answer.
         rows: rows of the vertices that this rank searches; without a replica those with ghosts.
         lids: masters of the sources; -1: another rank has it.
     """
@@ -141,6 +145,11 @@ class HopSearch(LaneSearch):
     state: int
     rows: GidRows
     lids: np.ndarray
+
+    @classmethod
+    def bytes(cls, size: RowSize) -> int:
+        """Return the bytes of rows, in which an arc takes 40, of searches, and of columns: 16 a master."""
+        return (size.threads * cls.state + cls.vertex_bytes) * size.vertices + 40 * size.arcs + 16 * size.masters
 
     def plan_passes(self) -> LanePlan:
         """Return where the search runs; collective."""

@@ -39,28 +39,26 @@ class LaneSearches:
         scratch: further arrays of the kernel, with a row for each thread.
     """
 
-    def __init__(self, outward: Rows, into: Rows, dtype: np.dtype, mean: float, cutoff: float | None = None):
-        self.graph = *outward, *into
-        self.lanes, self.dtype, self.n = LINE // dtype.itemsize, dtype, len(outward[0]) - 1
-        self.limit = np.float64(np.inf if cutoff is None else cutoff)
+    def __init__(
+        self, outward: Rows, into: Rows, dtype: np.dtype, mean: float, threads: int, limit: float | None = None
+    ):
+        self.graph, self.lanes, n = (*outward, *into), LINE // dtype.itemsize, len(outward[0]) - 1
+        self.limit = np.float64(np.inf if limit is None else limit)
         self.width, self.none = dtype.type(mean), dtype.type(NONE if dtype.kind == "i" else np.inf)
+        self.rows = cache_lines(threads, n, dtype=dtype)
+        self.scratch = (
+            np.empty((threads, n), dtype), np.empty((threads, 2, n), np.uint32), np.empty((threads, n), np.uint8)
+        )  # fmt: skip
 
     @classmethod
-    def of(cls, rows: NumberedRows, dtype: np.dtype, mean: float, cutoff: float | None = None) -> LaneSearches:
+    def of(
+        cls, rows: NumberedRows, dtype: np.dtype, mean: float, threads: int, limit: float | None = None
+    ) -> LaneSearches:
         """Return searches on rows of all vertices; arcs without weights cost 1."""
         costs = np.ones(len(rows.targets), dtype) if rows.costs is None else rows.costs.astype(dtype)
         outward = *rows.out, costs
         into: Any = transpose(rows.n, *outward) if rows.directed else outward
-        return cls(outward, into, dtype, mean, cutoff)
-
-    def on(self, threads: int) -> LaneSearches:
-        """Make the arrays of each thread; return self."""
-        self.rows = cache_lines(threads, self.n, dtype=self.dtype)
-        self.scratch = (
-            np.empty((threads, self.n), self.dtype), np.empty((threads, 2, self.n), np.uint32),
-            np.empty((threads, self.n), np.uint8),
-        )  # fmt: skip
-        return self
+        return cls(outward, into, dtype, mean, threads, limit)
 
     @property
     def arguments(self) -> tuple:

@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from dgraph.algorithms.base import PREDECESSOR, Answer, ResultColumn, algorithm
-from dgraph.algorithms.many_sources.named_search import (
-    MIN_ONLY,
-    NAMED_OR_DRAWN,
-    NEAREST,
-    NamedHopSearch,
-    depth_limit,
-)
+from dgraph.algorithms.base import ResultColumn, algorithm
+from dgraph.algorithms.many_sources.named_search import MIN_ONLY, NAMED_OR_DRAWN, NEAREST, NamedHopSearch, depth_limit
 from dgraph.algorithms.many_sources.nearest_source import nearest_by_hops
 from dgraph.algorithms.many_sources.results import LEVELS
-from dgraph.engine.rounds.context import Context
-from dgraph.result.columns import UNREACHED
 
 
 @algorithm(
@@ -26,8 +16,7 @@ from dgraph.result.columns import UNREACHED
     columns={
         "distance_S": ResultColumn("hops from source S; null: unreached", nullable=True),
         "distance": ResultColumn("with min_only, hops from the nearest source; null: unreached", nullable=True),
-        "source": NEAREST,
-        "predecessor": PREDECESSOR,
+        **NEAREST,
     },
 )
 class MultiSourceBfs(NamedHopSearch):
@@ -38,9 +27,4 @@ class MultiSourceBfs(NamedHopSearch):
     ``predecessor``, the smallest on a shortest path; -1 if there is none.
     """
 
-    kernel, keep = "levels", LEVELS
-    min_only: bool
-
-    def nearest(self, ctx: Context, sources: np.ndarray) -> Answer:
-        """Search once from all sources; collective."""
-        return nearest_by_hops(ctx, sources, UNREACHED if self.depth_limit is None else self.depth_limit)
+    kernel, keep, nearest = "levels", LEVELS, staticmethod(nearest_by_hops)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm
-from dgraph.algorithms.many_sources.drawn_sources import check_sources, check_vertices, sources_of
-from dgraph.algorithms.many_sources.named_search import NAMED_OR_DRAWN, named_columns
+from dgraph.algorithms.many_sources.drawn_sources import check_vertices
+from dgraph.algorithms.many_sources.named_search import NAMED_OR_DRAWN, named_columns, named_or_drawn, names_of
 from dgraph.algorithms.many_sources.rank_lanes import Restarts
 from dgraph.algorithms.pagerank import LIMITS, check_limits
 from dgraph.algorithms.vertex_values import normalized
@@ -60,22 +60,16 @@ class MultiSourcePagerank(Algorithm):
 
     def run(self, ctx: Context) -> Answer:
         """Iterate to the tolerance or the limit for each source; collective."""
-        name, described = next(iter(type(self).columns.items()))
-        if self.personalizations is not None:
-            restarts = restarts_of(ctx, self.personalizations)
-        elif self.sources is None:
-            restarts = Restarts.at_sources(sources_of(ctx, min(self.k, ctx.local.n), self.random_state))
-        else:
-            restarts = Restarts.at_sources(check_sources(ctx, self.sources, self.name))
-        ranked = ctx.solver("rank lanes").solve(ctx, restarts, self.alpha, self.tol, self.max_iter)
+        column = type(self).columns["pagerank_S"]
         if self.personalizations is None:
-            fields, columns = named_columns(ctx, restarts.vertices, name, described, ranked.columns)
+            restarts = Restarts.at_sources(named_or_drawn(ctx, self))
+            ids = names_of(ctx, restarts.vertices)
         else:
-            named = [f"{name.removesuffix('S')}{number}" for number in range(restarts.count)]
-            where = "share of time of the walk that restarts by personalisation"
-            columns = {key: replace(described, help=f"{where} {number}") for number, key in enumerate(named)}
-            fields = dict(zip(named, ranked.columns, strict=True))
-        self.columns = columns  # type: ignore[misc]
+            restarts = restarts_of(ctx, self.personalizations)
+            column = replace(column, help="share of time of the walk that restarts by personalisation S")
+            ids = range(restarts.count)
+        ranked = ctx.solver("rank lanes").solve(ctx, restarts, self.alpha, self.tol, self.max_iter)
+        fields, self.columns = named_columns("pagerank_S", column, ids, ranked.columns)  # type: ignore[misc]
         change, rounds = float(max(ranked.changes, default=0.0)), max(ranked.iterations, default=0)
         late = sum(change >= self.tol for change in ranked.changes) if self.tol else 0
         limit = f"{rounds} rounds, after which {late} of {restarts.count} sources change by tol = {self.tol:g} or more"

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
-
-from dgraph.algorithms.base import PREDECESSOR, Answer, Parameter, ResultColumn, algorithm
+from dgraph.algorithms.base import Parameter, ResultColumn, algorithm
 from dgraph.algorithms.many_sources.named_search import MIN_ONLY, NAMED_OR_DRAWN, NEAREST, NamedSearch
 from dgraph.algorithms.many_sources.nearest_source import nearest_by_weights
 from dgraph.algorithms.many_sources.results import LEVELS
-from dgraph.algorithms.sssp_parts.sssp_predecessors import predecessors_of_each
-from dgraph.engine.rounds.context import Context
-from dgraph.result.columns import Column
 
 
 @algorithm(
@@ -26,8 +18,7 @@ from dgraph.result.columns import Column
         "distance_S": ResultColumn("sum of weights from source S; null: unreached", "number", nullable=True),
         "predecessor_S": ResultColumn("vertex before it on a path from source S; null: none", "vertex", nullable=True),
         "distance": ResultColumn("with min_only, sum of weights from the nearest source", "number", nullable=True),
-        "source": NEAREST,
-        "predecessor": PREDECESSOR,
+        **NEAREST,
     },
 )
 class MultiSourceSssp(NamedSearch):
@@ -41,21 +32,12 @@ class MultiSourceSssp(NamedSearch):
     """
 
     cutoff: float | None
-    min_only: bool
-    return_predecessors: bool
 
     weighted = wants_weights = True
     resumes = False
-    kernel, keep = "searches", LEVELS
+    kernel, keep, nearest = "searches", LEVELS, staticmethod(nearest_by_weights)
 
-    def options(self) -> dict[str, Any]:
-        """Return the name that errors of weights show, and the largest distance."""
-        return {"name": self.name, "cutoff": self.cutoff}
-
-    def nearest(self, ctx: Context, sources: np.ndarray) -> Answer:
-        """Search once from all sources; collective."""
-        return nearest_by_weights(ctx, sources, self.name, self.cutoff)
-
-    def predecessors(self, ctx: Context, sources: np.ndarray, distances: Sequence[Column]) -> list[Column]:
-        """Find the predecessors from one source after the other; collective."""
-        return predecessors_of_each(ctx, sources, distances) if self.return_predecessors else []
+    @property
+    def limit(self) -> float | None:
+        """Largest distance."""
+        return self.cutoff

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn
+from dgraph.algorithms.base import PREDECESSOR, Algorithm, Answer, Parameter, ResultColumn
 from dgraph.algorithms.edge_rule import AS_SIMPLE
 from dgraph.algorithms.many_sources.drawn_sources import RANDOM_STATE, check_sources, sources_of
-from dgraph.algorithms.many_sources.results import ENDLESS
+from dgraph.algorithms.sssp_parts.sssp_predecessors import predecessors_of_each
 from dgraph.engine.rounds.context import Context
-from dgraph.result.columns import Column
 
 NAMED_OR_DRAWN = (
     Parameter("sources", "vertices", None, "vertices to start from (default: k drawn ones)", weights=False),
@@ -27,11 +26,13 @@ MIN_ONLY = Parameter(
 )
 """Parameter ``min_only`` of searches from many sources, as of SciPy's ``dijkstra``."""
 
-NEAREST = ResultColumn("with min_only, the nearest source: the end of the predecessors; null: none", "vertex", True)
-"""Column ``source`` of searches with ``min_only``."""
-
-NEAREST_COLUMNS = ("distance", "source", "predecessor")
-"""Columns of searches with ``min_only``."""
+NEAREST = {
+    "source": ResultColumn(
+        "with min_only, the nearest source: the end of the predecessors; null: none", "vertex", True
+    ),
+    "predecessor": PREDECESSOR,
+}
+"""Columns of searches with ``min_only``, beside the distance."""
 
 
 class NamedSearch(Algorithm):
@@ -40,44 +41,33 @@ class NamedSearch(Algorithm):
     Attributes:
         kernel: row kernel that searches.
         keep: what it keeps of each source.
+        limit: largest distance; None: there is no limit.
+        nearest: answers with ``min_only``.
     """
 
     sources: Any
     k: int
     random_state: int
     edge_rule = AS_SIMPLE
-    kernel = ""
-    keep = ""
-
-    def options(self) -> dict[str, Any]:
-        """Return further arguments of the kernel."""
-        return {}
-
-    def nearest(self, ctx: Context, sources: np.ndarray) -> Answer:
-        """Return the answer for ``min_only``; collective."""
-        raise NotImplementedError
-
-    def predecessors(self, ctx: Context, sources: np.ndarray, distances: Sequence[Column]) -> list[Column]:
-        """Return a column of predecessors for each source; none unless they are wanted; collective."""
-        return []
+    kernel: str
+    keep: str
+    limit: Any = None
+    min_only = return_predecessors = False
+    nearest: Callable[[Context, np.ndarray, Any], Answer]
 
     def run(self, ctx: Context) -> Answer:
         """Search from each source; collective."""
-        if self.sources is None:
-            sources = sources_of(ctx, min(self.k, ctx.local.n), self.random_state)
-        else:
-            sources = check_sources(ctx, self.sources, self.name)
-        if getattr(self, "min_only", False):
-            self.columns = {name: type(self).columns[name] for name in NEAREST_COLUMNS}  # type: ignore[misc]
-            return self.nearest(ctx, sources)
-        reached = ctx.solver(self.kernel).solve(ctx, sources, keep=self.keep, **self.options())
-        depth = {} if reached.depth is None else {"depth": reached.depth}
-        fields, described = named_columns(ctx, sources, *next(iter(type(self).columns.items())), reached.columns)
-        above = self.predecessors(ctx, sources, reached.columns)
-        if above:
-            column = type(self).columns["predecessor_S"]
-            more, described_above = named_columns(ctx, sources, "predecessor_S", column, above)
-            fields, described = fields | more, described | described_above
+        sources, columns = named_or_drawn(ctx, self), type(self).columns
+        if self.min_only:
+            self.columns = {name: columns[name] for name in ("distance", *NEAREST)}  # type: ignore[misc]
+            return self.nearest(ctx, sources, self)
+        reached = ctx.solver(self.kernel).solve(ctx, sources, self)
+        depth, ids = {} if reached.depth is None else {"depth": reached.depth}, names_of(ctx, sources)
+        fields, described = named_columns(*next(iter(columns.items())), ids, reached.columns)
+        if self.return_predecessors:
+            before = predecessors_of_each(ctx, sources, reached.columns)
+            more, described_too = named_columns("predecessor_S", columns["predecessor_S"], ids, before)
+            fields, described = fields | more, described | described_too
         self.columns = described  # type: ignore[misc]
         return Answer(fields, {"sources": len(sources), "reached": reached.pairs} | depth)
 
@@ -88,18 +78,30 @@ class NamedHopSearch(NamedSearch):
     depth_limit: int | None
     needs_rows = "own"
 
-    def options(self) -> dict[str, Any]:
-        """Return the largest distance."""
-        return {"limit": ENDLESS if self.depth_limit is None else self.depth_limit}
+    @property
+    def limit(self) -> int | None:
+        """Largest distance."""
+        return self.depth_limit
+
+
+def named_or_drawn(ctx: Context, work: Any) -> np.ndarray:
+    """Return the sources of an algorithm with the parameters :data:`NAMED_OR_DRAWN`, original ids; collective."""
+    if work.sources is None:
+        return sources_of(ctx, min(work.k, ctx.local.n), work.random_state)
+    return check_sources(ctx, work.sources, work.name)
+
+
+def names_of(ctx: Context, sources: np.ndarray) -> Any:
+    """Return the names of vertices, or their ids where they have none; collective."""
+    return sources.tolist() if ctx.names is None else ctx.names.of(sources, ctx.comm)
 
 
 def named_columns(
-    ctx: Context, sources: np.ndarray, name: str, column: ResultColumn, columns: Sequence[Any]
+    name: str, column: ResultColumn, ids: Any, columns: Sequence[Any]
 ) -> tuple[dict[str, Any], dict[str, ResultColumn]]:
-    """Return columns and their descriptions by name, with each source in place of S; collective."""
-    ids = sources.tolist() if ctx.names is None else ctx.names.of(sources, ctx.comm)
-    names = [f"{name.removesuffix('S')}{source}" for source in ids]
-    described = (replace(column, help=column.help.replace("source S", f"{source}")) for source in ids)
+    """Return columns and their descriptions by name, with each id in place of S."""
+    names, text = [f"{name.removesuffix('S')}{i}" for i in ids], column.help.replace("source S", "S")
+    described = (replace(column, help=text.replace(" S", f" {i}")) for i in ids)
     return dict(zip(names, columns, strict=True)), dict(zip(names, described, strict=True))
 
 

@@ -7,6 +7,8 @@ several are equally near, the smallest predecessors decide. Entries: :func:`near
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from dgraph.algorithms.base import Answer, limited
@@ -19,7 +21,7 @@ from dgraph.algorithms.weight_checks import largest_and_mean
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.return_state import State
 from dgraph.program import INF, MIN, Field, Program, where
-from dgraph.result.columns import Column
+from dgraph.result.columns import UNREACHED, Column
 
 
 class NearestSource(Program):
@@ -46,10 +48,10 @@ class NearestSource(Program):
         return {"nearest": where(v.parent == u.id, u.nearest, INF)}
 
 
-def nearest_by_hops(ctx: Context, sources: np.ndarray, limit: int) -> Answer:
-    """Search level by level, up to ``limit`` hops; collective."""
+def nearest_by_hops(ctx: Context, sources: np.ndarray, work: Any) -> Answer:
+    """Search level by level, up to ``work.limit`` hops; collective."""
     starts = _starts(ctx, sources)
-    state = ctx.run(NearestLevels(limit=limit), {"start": starts})
+    state = ctx.run(NearestLevels(limit=UNREACHED if work.limit is None else work.limit), {"start": starts})
     paths = summarize(state, "level", ctx.local)
     pulls = not ctx.local.directed or ctx.direction != "push"
     above = ParentsBelowSources() if pulls else PushedParents()
@@ -58,14 +60,14 @@ def nearest_by_hops(ctx: Context, sources: np.ndarray, limit: int) -> Answer:
     return _answer(ctx, starts, len(sources), state, paths, column, {"depth": paths.over_ranks(ctx.comm)[1]})
 
 
-def nearest_by_weights(ctx: Context, sources: np.ndarray, name: str, cutoff: float | None = None) -> Answer:
-    """Search by Δ-stepping, up to the distance ``cutoff``; collective.
+def nearest_by_weights(ctx: Context, sources: np.ndarray, work: Any) -> Answer:
+    """Search by Δ-stepping, up to the distance ``work.limit``; collective.
 
     Raises:
         DataError: a weight below 0, or a distance that exceeds 64 bits.
     """
-    starts = _starts(ctx, sources)
-    most, mean = largest_and_mean(ctx, f"{name} needs weights ≥ 0")
+    starts, cutoff = _starts(ctx, sources), work.limit
+    most, mean = largest_and_mean(ctx, f"{work.name} needs weights ≥ 0")
     delta = followed_width(ctx, default_delta(ctx, mean))
     program: Program = NearestDistances(delta=delta)
     if cutoff is not None:

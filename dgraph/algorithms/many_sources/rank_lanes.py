@@ -13,9 +13,9 @@ source, and gets the shares of all vertices after each iteration.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
@@ -84,8 +84,7 @@ class InRows:
         weights: of the edges; None: each weighs 1.
         leaving: sum of the weights of the out-edges of each kept vertex; 0: it is dangling.
         places: row of each of this rank's vertices among the kept ones, int64 (kept,).
-        first: number of the first kept vertex; ``n``: vertices of the whole graph.
-        numbers: returns the numbers of original ids.
+        numbers: returns the rows of original ids among the kept ones; outside of 0 … kept - 1: another rank's.
         to_masters: returns values of kept vertices by this rank's masters; collective.
     """
 
@@ -94,8 +93,6 @@ class InRows:
     weights: np.ndarray | None
     leaving: np.ndarray
     places: np.ndarray
-    first: int
-    n: int
     numbers: Callable[[np.ndarray], np.ndarray]
     to_masters: Callable[[np.ndarray], np.ndarray]
 
@@ -122,7 +119,7 @@ def in_rows(ctx: Context, team: Team) -> InRows:
     if comm.size == 1:
         places, order, offsets, sources, weights = _layout(local, team)
         numbers = lambda ids: places[lids_of(local, ids)]  # noqa: E731
-        return InRows(offsets, sources, weights, leaving[order], places, 0, local.n, numbers, np.ascontiguousarray)
+        return InRows(offsets, sources, weights, leaving[order], places, numbers, np.ascontiguousarray)
     rows = ctx.rows("own", "id", weights=reads, simple=False)
     width = np.ones(len(rows.targets)) if rows.costs is None else rows.costs
     kept, first = rows.stop - rows.first, rows.first
@@ -136,7 +133,8 @@ def in_rows(ctx: Context, team: Team) -> InRows:
         order = np.lexsort((width, source, target))
         offsets, sources = offsets_of(target[order] - first, kept), source[order]
         weights = width[order] if reads else None
-    return InRows(offsets, sources, weights, leaving, np.arange(kept), first, rows.n, rows.numbers, rows.to_masters)
+    numbers = lambda ids: rows.numbers(ids) - first  # noqa: E731
+    return InRows(offsets, sources, weights, leaving, np.arange(kept), numbers, rows.to_masters)
 
 
 def _layout(local: LocalGraph, team: Team) -> tuple:
@@ -160,22 +158,17 @@ def _layout(local: LocalGraph, team: Team) -> tuple:
     return layout
 
 
-class Lanes(ABC):
+class Lanes(Protocol):
     """Ranks of a batch of walks where they are iterated: the vertices that this rank keeps.
 
     Attributes:
-        n: vertices of the whole graph.
         kept: vertices that this rank keeps.
+        numbers: as of :class:`InRows`.
     """
 
-    n: int
     kept: int
+    numbers: Callable[[np.ndarray], np.ndarray]
 
-    @abstractmethod
-    def numbers(self, ids: np.ndarray) -> np.ndarray:
-        """Return the places of original ids among the kept vertices; outside of 0 … ``kept`` - 1: another rank's."""
-
-    @abstractmethod
     def begin(self, vertices: np.ndarray, homes: np.ndarray) -> int:
         """Set all ranks to 1/n; return the number of kept vertices that are dangling.
 
@@ -184,7 +177,6 @@ class Lanes(ABC):
             homes: shares of the restarts there, from row 1 on, float64 (1 + vertices, LANES).
         """
 
-    @abstractmethod
     def iterate(self, factor: np.ndarray, going: np.ndarray, settled: bool) -> np.ndarray:
         """Iterate once; return the L1 changes of the kept ranks, and their rank at dangling vertices: (2, LANES).
 
@@ -194,14 +186,13 @@ class Lanes(ABC):
             settled: vertices that nothing enters have the rank 0 already.
         """
 
-    @abstractmethod
     def column(self, lane: int) -> np.ndarray | FieldColumn:
         """Return the ranks of a lane by this rank's masters; collective."""
 
 
 def ranked(ctx: Context, lanes: Lanes, restarts: Restarts, alpha: float, tol: float, max_iter: int) -> Ranked:
     """Rank the vertices for each walk, ``LANES`` at a time; collective."""
-    answer, numbers = Ranked(), lanes.numbers(restarts.vertices)
+    answer, numbers, n = Ranked(), lanes.numbers(restarts.vertices), ctx.local.n
     here = (numbers >= 0) & (numbers < lanes.kept)
     for first in range(0, restarts.count, LANES):
         mine = here & (restarts.walks >= first) & (restarts.walks < first + LANES)
@@ -209,7 +200,7 @@ def ranked(ctx: Context, lanes: Lanes, restarts: Restarts, alpha: float, tol: fl
         homes = lines(len(vertices) + 1)
         homes[places + 1, restarts.walks[mine] - first] = restarts.shares[mine]
         used = np.arange(LANES) < restarts.count - first
-        sinks = np.full(LANES, ctx.total(lanes.begin(vertices, homes)) * (1 / max(lanes.n, 1)))
+        sinks = np.full(LANES, ctx.total(lanes.begin(vertices, homes)) * (1 / max(n, 1)))
         frozen, iterations, changes = ~used, np.zeros(LANES, np.int64), np.zeros(LANES)
         for number in range(1, max_iter + 1):
             ctx.comm.watchdog.begin(number)
@@ -219,7 +210,7 @@ def ranked(ctx: Context, lanes: Lanes, restarts: Restarts, alpha: float, tol: fl
             iterations[~frozen] = number
             frozen = frozen | (changes < tol)
             ctx.rounds += 1
-            boundary(ctx, f"the run was cancelled after round {number}; its ranks are not final", ctx.rounds, lanes.n)
+            boundary(ctx, f"the run was cancelled after round {number}; its ranks are not final", ctx.rounds, n)
             if frozen.all():
                 break
         answer.columns += [lanes.column(lane) for lane in np.flatnonzero(used).tolist()]
@@ -251,28 +242,24 @@ class RankLanes(HostSolver):
             return ranked(ctx, lanes, restarts, alpha, tol, max_iter)
 
 
-class HostLanes(Lanes):
+class HostLanes:
     """Lanes in this rank's memory, iterated by a team of threads."""
 
     def __init__(self, ctx: Context, rows: InRows, team: Team, alpha: float):
         self.ctx, self.rows, self.team, self.alpha = ctx, rows, team, alpha
-        self.n, self.kept = rows.n, len(rows.leaving)
+        self.kept, self.numbers = len(rows.leaving), rows.numbers
         self.dangling = rows.leaving == 0
         self.portions = np.zeros(self.kept)
         np.divide(1, rows.leaving, self.portions, where=~self.dangling)
-        self.ranks, self.following, self.shares = (lines(count) for count in (self.kept, self.kept, self.n))
+        self.ranks, self.following, self.shares = (lines(count) for count in (self.kept, self.kept, ctx.local.n))
         self.totals = lines(2 * -(-self.kept // CHUNK))
         self.columns: np.ndarray | None = None
-
-    def numbers(self, ids: np.ndarray) -> np.ndarray:
-        """Return the places of original ids among the kept vertices."""
-        return self.rows.numbers(ids) - self.rows.first
 
     def begin(self, vertices: np.ndarray, homes: np.ndarray) -> int:
         """Set all ranks to 1/n."""
         if self.columns is not None:
             self.columns, self.following = None, lines(self.kept)
-        even = 1 / max(self.n, 1)
+        even = 1 / max(self.ctx.local.n, 1)
         self.team.run(_spread, self.team.size, even, even * self.portions, self.ranks, self.following)
         self.homes, self.jumps, self.jump = homes, lines(len(homes)), np.zeros(self.kept, np.uint32)
         self.jump[vertices] = np.arange(1, len(homes))

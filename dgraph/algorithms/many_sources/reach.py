@@ -7,9 +7,7 @@ import numpy as np
 from dgraph.algorithms.many_sources.lane_search import HopSearch, LanePlan
 from dgraph.algorithms.many_sources.reach_kernel import BATCH, WORDS, begin_batch, one_level, one_pass
 from dgraph.algorithms.many_sources.reach_programs import BITS, LevelsByPrograms, ReachByPrograms
-from dgraph.algorithms.many_sources.results import ENDLESS, LEVELS, KeptSources, ReachedVertices, put_rows
-from dgraph.backend.row_solver import RowSize
-from dgraph.engine.rounds.context import Context
+from dgraph.algorithms.many_sources.results import KeptSources, ReachedVertices, hops, put_rows
 
 FEW, SMALL = 2 * BITS, 1 << 18
 """Sources and arcs up to which programs answer first runs, in array rounds: the kernel would compile."""
@@ -18,41 +16,14 @@ FEW, SMALL = 2 * BITS, 1 << 18
 class Reach(HopSearch):
     """Searches with a bit for each source."""
 
-    batch, state = BATCH, 3 * 8 * WORDS + 26
-
-    @staticmethod
-    def bytes(size: RowSize) -> int:
-        """Return the bytes of whole rows and searches: ``state`` a vertex and thread; an arc takes 40 in rows.
-
-        Columns of the answer take 16 a master.
-        """
-        return (size.threads * Reach.state + 14) * size.vertices + 40 * size.arcs + 16 * size.masters
-
-    def solve(self, ctx: Context, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> ReachedVertices:
-        """Search from ``sources`` (original ids, each one a vertex of the graph); collective.
-
-        Args:
-            ctx: context of the algorithm.
-            sources: at most one of each vertex.
-            keep: ``LEVELS``, ``BITS``, or neither.
-            limit: largest distance.
-        """
-        self.keep, self.limit = keep, limit
-        return self.run(ctx, sources)
+    batch, state, vertex_bytes = BATCH, 3 * 8 * WORDS + 26, 14
+    by_programs = ReachByPrograms
 
     def plan_passes(self) -> LanePlan:
         """Return where the search runs; collective."""
         few = len(self.sources) <= FEW and self.ctx.local.m <= SMALL
-        first = few and all(map(self.ctx.answers_at_once, self._by_programs.programs))
+        first = few and all(map(self.ctx.answers_at_once, self.by_programs.programs))
         return LanePlan(None) if first else super().plan_passes()
-
-    @property
-    def _by_programs(self) -> ReachByPrograms:
-        return (LevelsByPrograms if self.keep == LEVELS else ReachByPrograms)(self.backend)
-
-    def by_programs(self) -> ReachedVertices:
-        """Search by the programs of GPUs; collective."""
-        return self._by_programs.solve(self.ctx, self.sources, keep=self.keep, limit=self.limit)
 
     def begin(self) -> None:
         """Make the arrays of a search, in the order in which kernels take them."""
@@ -66,10 +37,11 @@ class Reach(HopSearch):
             "reached": np.zeros((threads, masters), np.int64),
         }  # fmt: skip
         self.graph = *self.rows.into, *self.rows.pushed, *self.arrays.values()
-        self.kept = KeptSources(self.ctx.local.masters, len(self.sources), self.keep)
+        keep, self.limit = self.work.keep, hops(self.work.limit)
+        self.kept = KeptSources(self.ctx.local.masters, len(self.sources), keep)
         self.levels = self.kept.levels
         if self.replica is not None:  # those of a pass go to the owners of vertices
-            self.levels = KeptSources(masters, BATCH * threads, self.keep).levels
+            self.levels = KeptSources(masters, BATCH * threads, keep).levels
         self.depths = np.zeros(threads, np.int64)
 
     def search_batches(self, number: int) -> None:
@@ -117,14 +89,13 @@ class Reach(HopSearch):
     def answer(self) -> ReachedVertices:
         """Return sums over all threads and ranks."""
         far, reached = (self.summed(self.arrays[name]) for name in ("far", "reached"))
-        pairs = self.ctx.total(int((self.lids >= 0).sum() + reached.sum())) if self.keep else 0
+        pairs = self.ctx.total(int((self.lids >= 0).sum() + reached.sum())) if self.work.keep else 0
         return ReachedVertices(far, reached, pairs, self.deepest(int(self.depths.max())), self.kept.columns())
 
 
 class DistanceReach(Reach):
     """Searches that keep the distance from each source."""
 
-    @staticmethod
-    def bytes(size: RowSize) -> int:
-        """Return the bytes of searches and of the distances from 64 sources: 4 each in a table, 8 in a column."""
-        return Reach.bytes(size) + 768 * size.vertices
+    by_programs = LevelsByPrograms
+    vertex_bytes = Reach.vertex_bytes + 768
+    """With those of the distances from 64 sources: 4 each in a table, 8 in a column."""

@@ -10,7 +10,15 @@ from functools import cache
 
 import numpy as np
 
-from dgraph.algorithms.many_sources.results import ENDLESS, LEVELS, KeptSources, ReachedVertices
+from dgraph.algorithms.many_sources.results import (
+    ENDLESS,
+    LEVELS,
+    KeptSources,
+    ReachedVertices,
+    SourceSearch,
+    decoded,
+    hops,
+)
 from dgraph.algorithms.vertex_values import lids_of
 from dgraph.backend.row_solver import RowSolver
 from dgraph.engine.rounds.context import Context
@@ -109,9 +117,10 @@ class ReachByPrograms(RowSolver):
 
     programs = (ReachProgram(),)
 
-    def solve(self, ctx: Context, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> ReachedVertices:
+    def solve(self, ctx: Context, sources: np.ndarray, work: SourceSearch) -> ReachedVertices:
         """Search from ``sources``; collective. See ``reach.py``."""
         masters, lids, depth = ctx.local.masters, lids_of(ctx.local, sources), 0
+        keep, limit = work.keep, hops(work.limit)
         kept = KeptSources(masters, len(sources), keep)
         sums = {"far": np.zeros(masters), "count": np.zeros(masters, np.int64)}
         with one_of_many(ctx):
@@ -122,7 +131,8 @@ class ReachByPrograms(RowSolver):
                 fields, whole = {"reached": start} | sums, -1 if len(batch) == BITS else (1 << len(batch)) - 1
                 if keep == LEVELS:
                     state, digits = _levels(ctx, fields, whole, limit)
-                    kept.levels[:, first : first + len(batch)] = _decoded(state, digits, len(batch))
+                    words = [state[name][:, None] for name in ("known", *(f"digit_{b}" for b in range(digits)))]
+                    kept.levels[:, first : first + len(batch)] = decoded(words[0], words[1:], np.arange(len(batch)))
                 else:
                     state = ctx.run(ReachProgram(whole=whole, limit=limit), fields)
                 if kept.bits.shape[1]:
@@ -147,12 +157,3 @@ def _levels(ctx: Context, fields: dict, whole: int, limit: int) -> tuple:
         if limit <= most or not state.globals["left"]:
             break
     return state, digits
-
-
-def _decoded(state, digits: int, count: int) -> np.ndarray:
-    """Return distances, int32 (masters, count), -1 for sources that do not reach the vertex."""
-    bits = np.arange(count)
-    levels = np.zeros((len(state["known"]), count), np.int32)
-    for b in range(digits):
-        levels |= ((state[f"digit_{b}"][:, None] >> bits & 1) << b).astype(np.int32)
-    return np.where(state["known"][:, None] >> bits & 1, levels, -1)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -16,6 +17,25 @@ ENDLESS = np.iinfo(np.int64).max
 
 LEVELS, BITS = "levels", "bits"
 """What a search keeps of each source: distances, or which vertices it reaches."""
+
+
+class SourceSearch(Protocol):
+    """Algorithm that searches from many sources.
+
+    Attributes:
+        name: its name.
+        keep: ``LEVELS``, ``BITS``, or neither.
+        limit: largest distance; None: there is no limit.
+    """
+
+    name: str
+    keep: str
+    limit: Any
+
+
+def hops(limit: int | None) -> int:
+    """Return the largest number of hops."""
+    return ENDLESS if limit is None else limit
 
 
 @dataclass
@@ -58,6 +78,14 @@ class KeptSources:
         """Return a column for each source, int64: hops or ``UNREACHED``, or 1 and 0; none if nothing is kept."""
         levels: list[Column] = [_column(level, hops_of) for level in self.levels.T]
         return levels + [_column(self.bits[:, word], partial(_bit, place)) for word, place in self._places]
+
+
+def decoded(seen: np.ndarray, digits: Iterable[np.ndarray], place: Any) -> np.ndarray:
+    """Return levels, int32, of the bits ``place`` of words: -1 where ``seen`` is 0, else those of their digits."""
+    levels = np.zeros(np.broadcast_shapes(seen.shape, np.shape(place)), np.int32)
+    for b, digit in enumerate(digits):
+        levels |= (digit >> place & 1).astype(np.int32) << b
+    return np.where(seen >> place & 1, levels, -1)
 
 
 def _column(values: np.ndarray, convert: Any) -> FieldColumn:

@@ -11,7 +11,7 @@ import numpy as np
 
 from dgraph.algorithms.many_sources.lane_search import LanePlan, LaneSearch, plan_by_weights
 from dgraph.algorithms.many_sources.lane_searches import BYTES, LINE, LaneSearches, lane_type
-from dgraph.algorithms.many_sources.results import ReachedVertices, add_parts
+from dgraph.algorithms.many_sources.results import ReachedVertices, SourceSearch, add_parts
 from dgraph.algorithms.many_sources.searches_kernel import rows_of_batch, sum_lanes
 from dgraph.algorithms.sssp import Sssp
 from dgraph.algorithms.vertex_values import lids_of
@@ -32,22 +32,18 @@ def _reached(distances: np.ndarray) -> np.ndarray:
 class SearchesByPrograms(RowSolver):
     """Kernel that runs sssp from one source after the other, on GPUs and on graphs that exceed a rank's memory."""
 
-    @staticmethod
-    def bytes(size: RowSize) -> int:
-        """Return the bytes of the fields of one search."""
-        return 40 * size.vertices
+    vertex_bytes = 40
+    """Those of the fields of one search."""
 
-    def solve(
-        self, ctx: Context, sources: np.ndarray, name: str, *, keep: str = "", cutoff: float | None = None
-    ) -> ReachedVertices:
+    def solve(self, ctx: Context, sources: np.ndarray, work: SourceSearch) -> ReachedVertices:
         """Search from each source; collective. Columns of a GPU stay there until they are read."""
         masters, lids = ctx.local.masters, lids_of(ctx.local, sources)
         result = ReachedVertices(np.zeros(masters), np.zeros(masters, np.int64))
         with one_of_many(ctx):
             for source, lid in zip(sources.tolist(), lids.tolist(), strict=True):
-                answer = Sssp(source=source, cutoff=cutoff, return_predecessors=False).run(ctx)
+                answer = Sssp(source=source, cutoff=work.limit, return_predecessors=False).run(ctx)
                 column: Column = answer.columns["distance"]
-                if keep:
+                if work.keep:
                     result.columns.append(column)
                     result.pairs += answer.summary["reached"]
                     continue
@@ -61,9 +57,13 @@ class SearchesByPrograms(RowSolver):
 
 
 class Searches(LaneSearch):
-    """Kernel on a team of threads, with a lane for each source."""
+    """Kernel on a team of threads, with a lane for each source.
 
-    reads_weights = True
+    It sums distances in float64, batch after batch, or keeps them: int64, or of the dtype of float weights. Vertices
+    beyond the limit are unreached where distances are kept.
+    """
+
+    reads_weights, by_programs = True, SearchesByPrograms
 
     @staticmethod
     def bytes(size: RowSize) -> int:
@@ -74,25 +74,14 @@ class Searches(LaneSearch):
         """
         return (552 + (BYTES + 64) * size.threads) * size.n + 90 * size.m + 48 * size.masters
 
-    def solve(
-        self, ctx: Context, sources: np.ndarray, name: str, *, keep: str = "", cutoff: float | None = None
-    ) -> ReachedVertices:
-        """Sum the distances from ``sources`` in float64, batch after batch, or ``keep`` them; collective.
-
-        Vertices farther than ``cutoff`` are unreached where distances are kept.
-
-        Kept distances are int64, or of the dtype of float weights.
-
-        Raises:
-            DataError: a negative or infinite weight.
-        """
-        self.keep, self.kind, self.cutoff = keep, ctx.local.out.weight_type, cutoff
-        self.most, self.mean = largest_and_mean(ctx, f"{name} needs weights ≥ 0")
-        ctx.weighted |= self.kind is not None
-        self.integral = self.kind is None or self.kind.kind != "f"
-        kept = self.kind if keep and not self.integral else None
-        self.dtype: np.dtype = lane_type(self.kind, self.most, ctx.local.n) if kept is None else kept
-        return self.run(ctx, sources)
+    def check(self) -> None:
+        """Refuse negative and infinite weights, and choose the dtype of distances; collective."""
+        ctx, kind = self.ctx, self.ctx.local.out.weight_type
+        self.keep: str = self.work.keep
+        self.most, self.mean = largest_and_mean(ctx, f"{self.work.name} needs weights ≥ 0")
+        ctx.weighted |= kind is not None
+        self.integral = kind is None or kind.kind != "f"
+        self.dtype = kind if kind and not self.integral and self.keep else lane_type(kind, self.most, ctx.local.n)
 
     def plan_passes(self) -> LanePlan:
         """Return the passes if every rank can hold the graph, and lanes the distances; else sssp runs; collective."""
@@ -107,14 +96,10 @@ class Searches(LaneSearch):
         passes = plan_by_weights(self.ctx, len(self.sources), self.team.size, LINE // self.dtype.itemsize)
         return LanePlan(passes, "shared out among ranks and threads", reason)
 
-    def by_programs(self) -> ReachedVertices:
-        """Return what sssp finds."""
-        return SearchesByPrograms(self.backend).solve(self.ctx, self.sources, "", keep=self.keep, cutoff=self.cutoff)
-
     def begin(self) -> None:
         """Make the arrays of a search."""
         masters, n, threads = self.ctx.local.masters, self.ctx.local.n, self.passes.threads
-        self.searches = LaneSearches.of(self.replica, self.dtype, self.mean, self.cutoff).on(threads)
+        self.searches = LaneSearches.of(self.replica, self.dtype, self.mean, threads, self.work.limit)
         self.result = ReachedVertices(np.zeros(masters), np.zeros(masters, np.int64))
         if not self.keep:
             self.far, self.reached = np.zeros((threads, n)), np.zeros((threads, n), np.int64)

@@ -1,7 +1,7 @@
 """GPU backend: programs as CUDA C++, one GPU a rank.
 
-Entry: :class:`CudaBackend`, which plans memory, keeps graphs on the GPU and picks a machine for each program. CuPy is
-imported in ``device/device.py`` alone.
+Entry: :class:`CudaBackend`, which plans memory and picks a machine for each program; ``gpu_graphs.py`` keeps graphs on
+the GPU. CuPy is imported in ``device/device.py`` alone.
 """
 
 from __future__ import annotations
@@ -12,40 +12,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dgraph.backend.backend_base import Backend
 from dgraph.backend.cuda.device import gpu_assignment
-from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.device_graph.graph_cache import GraphCache
-from dgraph.backend.cuda.device_graph.graph_size import GraphSize, is_skewed
-from dgraph.backend.cuda.device_graph.small_graph import graph_on
+from dgraph.backend.cuda.device_graph.graph_size import GraphSize
 from dgraph.backend.cuda.exchange.exchange import Exchange
 from dgraph.backend.cuda.filtered_edges.kinds import kind_of
 from dgraph.backend.cuda.gathered.gathered_graph import gathered_before, replica_of, whole_graph
-from dgraph.backend.cuda.gathered.numbering import numbering_of
+from dgraph.backend.cuda.gpu_graphs import GpuGraphs
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.memory import memory_plan as plans
 from dgraph.backend.cuda.memory.memory_figures import memory_figures
 from dgraph.backend.cuda.multi_gpu.device_bsp import device_rounds_of
 from dgraph.backend.cuda.round_kernels.module_set import ModuleSet
-from dgraph.backend.cuda.transports import Links, joined
-from dgraph.backend.cuda.transports.bulk_moves import BulkMoves
+from dgraph.backend.cuda.transports import joined
 from dgraph.backend.graph_replica import GraphReplica
 from dgraph.backend.kernel_register import SOLVERS, kernel_of
 from dgraph.backend.row_solver import RowSolver
 from dgraph.backend.transport_names import Connection
 from dgraph.comm import Comm
 from dgraph.errors import OutOfMemory
-from dgraph.graph.build.rows_from_file import RawRows
-from dgraph.graph.formats.binary import columns_by
-from dgraph.graph.formats.text import parsing_with
-from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Traced
 from dgraph.program.analysis import sums_source_floats
 
 if TYPE_CHECKING:
-    from dgraph.graph.build.rows_from_file import Listed
-    from dgraph.graph.handle import Graph
+    pass
 
 PULLS_BEFORE_CSC = 64
 """Pulls after which in-edges (CSC) are built for programs that can do without."""
@@ -54,7 +45,7 @@ SHARE = 16
 """One in SHARE bytes of a GPU may be taken by kept machines of one graph."""
 
 
-class CudaBackend(Backend):
+class CudaBackend(GpuGraphs):
     """One of this node's GPUs for this rank.
 
     Args:
@@ -66,12 +57,10 @@ class CudaBackend(Backend):
         gpus: "0,1,2,3": the GPU of each rank of the node, by place.
 
     Attributes:
-        links: transports between GPUs, once :meth:`connect` ran; None on one rank, and where a rank has no GPU.
         planned: planned bytes of GPU memory of the most demanding program so far.
     """
 
     name, threads, keeps, compiles_in_parallel, few_rounds = "cuda", 1, True, True, True
-    links: Links | None = None
 
     def __init__(
         self, place: int, ranks_here: int, alone: bool, options: GpuPlan, device=None, gpus: str | None = None,
@@ -104,10 +93,6 @@ class CudaBackend(Backend):
         self.device.forget_peak()
         self._shares_graphs, self.planned = True, 0
 
-    def keep_on_gpu(self, local: LocalGraph, graph: DeviceGraph) -> None:
-        """Register a graph that is on the GPU already as the device graph of ``local``."""
-        self._graphs.keep(local, graph)
-
     def has(self, gpus: str | None, place: int, ranks_here: int, allocator: str = "pool") -> bool:
         """Return True if ``gpus`` names this backend's GPU for this rank, or is None, and the allocator is this one."""
         from dgraph.backend.cuda.device.device import visible_gpus
@@ -125,11 +110,6 @@ class CudaBackend(Backend):
         """For the report, why kernels of a run are not optimised, or ""."""
         quick = self.device.quick
         return f"{', '.join(quick)}: optimised in the background for later runs" if quick else ""
-
-    def release(self) -> None:
-        """Drop the graphs on this GPU and return their memory to the driver."""
-        self._graphs.clear()
-        self.device.give_back()
 
     def leave(self) -> None:
         """Set CuPy's allocator back to the process' own."""
@@ -187,84 +167,6 @@ class CudaBackend(Backend):
             for name, a, b, fault in self.links.broken
         ]
         return Connection(self.links.names(), self.links.summary(), gpus, list(filter(None, warnings)))
-
-    def build(self, spec: str, comm: Comm, policy: str, options: LoadOptions) -> Graph:
-        """Build a generated graph on the GPUs; collective."""
-        from dgraph.backend.cuda.graph_build import BuiltGraph  # not at the top: lists would wait for Numba
-
-        return BuiltGraph.from_spec(spec, comm, self.device, policy, options, self.options.renumber)
-
-    def build_listed(
-        self, read: Callable[[], Listed], comm: Comm, policy: str, options: LoadOptions
-    ) -> Graph | Listed | None:
-        """Read edges, and build their graph on the one rank's GPU.
-
-        Returns:
-            The graph; or the edges if the host is to build it; None: it is to read them, too.
-        """
-        from dgraph.backend.cuda.graph_build import LoadedGraph  # not at the top: lists would wait for Numba
-        from dgraph.backend.cuda.graph_load.plain_lines import plain_parser
-        from dgraph.backend.cuda.graph_load.record_columns import column_reader
-        from dgraph.graph.build.raw_edges import RawEdges
-
-        self.device.use()
-        with parsing_with(plain_parser(self.device)), columns_by(column_reader(self.device)):
-            raw = read()
-        graph = LoadedGraph.from_raw(raw, comm, self.device, policy, options, self.options.renumber)
-        if graph is None and isinstance(raw, RawEdges):
-            raw.src, raw.dst = self.device.get(raw.src), self.device.get(raw.dst)
-            raw.weights = None if raw.weights is None else self.device.get(raw.weights)
-        if graph is None and isinstance(raw, RawRows) and not isinstance(raw.targets, np.ndarray):
-            return None
-        return raw if graph is None else graph
-
-    def evidence(self, graph: Graph, local: LocalGraph, algorithm: str) -> Any:
-        """Return the input of certificates, which run on the ranks' GPUs; not collective."""
-        if not self.alone and (self.links is None or algorithm in ("bfs", "sssp")):
-            return graph.evidence
-        from dgraph.backend.cuda.certificates import evidence  # not at the top: lists would wait for Numba
-
-        def moves() -> BulkMoves:
-            return numbering_of(self.part_of(local, graph.comm), graph.comm).moves
-
-        return evidence(graph, local, self.device, None if self.alone else moves)
-
-    def prepare(self, local: LocalGraph, comm: Comm) -> None:
-        """Decide for all ranks whether vertices are numbered by degree; collective.
-
-        They are if some part of the graph is skewed and all GPUs have memory for it. Both sides of a message count the
-        same positions, so a graph that was evicted from one GPU is dropped on all.
-        """
-        self._renumber = self.options.renumber
-        if hasattr(local, "built"):
-            return
-        uploaded = self._graphs.of(local)
-        if uploaded is not None and self._renumber not in (None, uploaded.extent.renumbered):
-            del self._graphs[id(local)]
-            uploaded = None
-        if self.links is None:
-            return
-        skewed, room = (uploaded.extent.renumbered, True) if uploaded else self._skewed(local)
-        skewed, cramped, lacking = comm.allreduce(np.array([skewed, not room, uploaded is None], np.int64))
-        if uploaded is not None and lacking:
-            del self._graphs[id(local)]
-        if self._renumber is None:
-            self._renumber = bool(skewed and not cramped)
-
-    def reversed(self, local: LocalGraph, comm: Comm) -> LocalGraph:
-        """Return the partition of the reversed graph; where GPUs built the graph, no rows are copied; collective."""
-        make = getattr(local, "make_reversed", None)
-        if make is not None and local.directed and local.turned is None:
-            with comm.together():
-                self.device.use()
-                incoming = plans.in_edges(self._graph(local))
-            make(incoming, comm)
-        return super().reversed(local, comm)
-
-    def _skewed(self, local: LocalGraph) -> tuple[bool, bool]:
-        """Return (degrees are skewed enough to renumber vertices, memory suffices for it)."""
-        need = plans.for_graph(GraphSize.of(local, renumber=True)).upload
-        return is_skewed(local.largest_degree, local.arcs, local.n), need <= self.device.free(need)
 
     def machine(self, traced: Traced, local: LocalGraph, direction: str) -> Any:
         """Return a machine for a program on a graph: a hand-written kernel's, or one that walks edges.
@@ -338,37 +240,6 @@ class CudaBackend(Backend):
         machine.make_exchange, machine.make_rounds = Exchange, device_rounds_of
         return machine
 
-    def graph_of(self, local: LocalGraph) -> DeviceGraph:
-        """Return the graph on the GPU, uploaded if it was neither kept nor built there.
-
-        Raises:
-            OutOfMemory: it does not fit.
-        """
-        self.device.use()
-        if self._graphs.of(local) is None and not hasattr(local, "built"):
-            need, free = plans.for_graph(GraphSize.of(local, self._renumber)), self.device.free()
-            if need.upload > free:
-                raise OutOfMemory(
-                    f"the graph needs {need.upload:,} bytes of GPU memory, and {free:,} are free on "
-                    f"{self.device.name}{plans.beside(self.device)}; use more GPUs, or --backend cpu"
-                )
-        return self._graph(local)
-
-    def _uploaded(self, local: LocalGraph) -> DeviceGraph | None:
-        """Return the graph if it is on the GPU as this run's options want it; not collective."""
-        self.device.use()
-        graph = self._graphs.of(local)
-        return graph if graph and self.options.renumber in (None, graph.extent.renumbered) else None
-
-    def part_of(self, local: LocalGraph, comm: Comm) -> DeviceGraph:
-        """Return this rank's part of the graph, uploaded on all ranks; raises as :meth:`graph_of`; collective."""
-        if not comm.total(self._uploaded(local) is None):
-            return self.graph_of(local)
-        self.prepare(local, comm)
-        with comm.together():
-            part = self.graph_of(local)
-        return part
-
     def replica(self, local: LocalGraph, comm: Comm, kernel: str) -> GraphReplica | str:
         """Gather the graph on every rank's GPU, where it stays beside the part; collective."""
         if self.links is None or self.options.schedule != "auto" or local.n >= 1 << 32:
@@ -380,10 +251,6 @@ class CudaBackend(Backend):
         part = self.part_of(local, comm)
         lack = whole_graph(part, comm, kernel)
         return lack or replica_of(part, self._sharing(self.options, True))
-
-    def upload(self, local: LocalGraph) -> None:
-        """Copy a graph to the GPU, if it is not there; raises as :meth:`graph_of` does."""
-        self.graph_of(local)
 
     def solvers(self, name: str) -> Iterator[RowSolver]:
         """Yield the solver on this GPU, then the one on this rank's threads, if there are such."""
@@ -489,11 +356,3 @@ class CudaBackend(Backend):
                 plans.refusal(type(traced.program).__name__, extent, need, messages, wanted, free, device)
             )
         self.planned = max(self.planned, 0 if self._shares_graphs else built, need.peak if fresh else need.rounds)
-
-    def _graph(self, local: LocalGraph) -> DeviceGraph:
-        """Return the graph on the GPU, uploaded once and kept as long as it lives on the host."""
-        graph = self._graphs.of(local)
-        if graph is None:
-            graph = self._graphs.keep(local, graph_on(self.device, local, self._renumber))
-        graph.links = self.links
-        return graph

@@ -16,18 +16,18 @@ def _rank(blocks: int, threads: int) -> np.ndarray:
 
 def vertex(degrees, blocks, threads):
     """Assign vertex i to thread i, cyclically."""
-    out, rank = np.zeros(blocks * threads, np.int64), _rank(blocks, threads)
-    np.add.at(out, rank[np.arange(len(degrees)) % rank.size], degrees)
-    return out
+    edges_of_threads, rank = np.zeros(blocks * threads, np.int64), _rank(blocks, threads)
+    np.add.at(edges_of_threads, rank[np.arange(len(degrees)) % rank.size], degrees)
+    return edges_of_threads
 
 
 def lb(degrees, blocks, threads, blocked=False):
     """Assign edge i to thread i, cyclically; ``blocked``: one run of edges per thread."""
     total, rank = int(degrees.sum()), _rank(blocks, threads)
     run = -(-total // rank.size) if blocked else 1
-    out = np.zeros(rank.size, np.int64)
-    np.add.at(out, rank[(np.arange(total) // max(run, 1)) % rank.size], 1)
-    return out
+    edges_of_threads = np.zeros(rank.size, np.int64)
+    np.add.at(edges_of_threads, rank[(np.arange(total) // max(run, 1)) % rank.size], 1)
+    return edges_of_threads
 
 
 def twc(degrees, blocks, threads, scanned=False, cta=None, warp=32):
@@ -35,22 +35,24 @@ def twc(degrees, blocks, threads, scanned=False, cta=None, warp=32):
 
     The thread walks a small vertex; ``scanned``: the block strides over those of the tile, one after another.
     """
-    out = np.zeros(blocks * threads, np.int64)
+    edges_of_threads = np.zeros(blocks * threads, np.int64)
     small = np.where(degrees < min(warp, cta or threads), degrees, 0) * scanned
     for tile in range(-(-len(degrees) // threads)):
         first = tile % blocks * threads
-        out[first : first + threads] += _strided(int(small[tile * threads : (tile + 1) * threads].sum()), threads)
+        edges_of_threads[first : first + threads] += _strided(
+            int(small[tile * threads : (tile + 1) * threads].sum()), threads
+        )
     for i, degree in enumerate((degrees - small).tolist()):
         tile, thread = divmod(i, threads)
         first = tile % blocks * threads
         if degree >= (cta or threads):
-            out[first : first + threads] += _strided(degree, threads)
+            edges_of_threads[first : first + threads] += _strided(degree, threads)
         elif degree >= warp:
             lanes = first + thread // 32 * 32
-            out[lanes : lanes + 32] += _strided(degree, 32)
+            edges_of_threads[lanes : lanes + 32] += _strided(degree, 32)
         else:
-            out[first + thread] += degree
-    return out
+            edges_of_threads[first + thread] += degree
+    return edges_of_threads
 
 
 def alb(degrees, blocks, threads, threshold, blocked=False, **small):
@@ -62,16 +64,16 @@ def alb(degrees, blocks, threads, threshold, blocked=False, **small):
 def merge_path(degrees, blocks, threads):
     """Deal out the merged list of edges and vertex ends, ``ITEMS`` entries per thread, cyclically."""
     rank = _rank(blocks, threads)
-    out = np.zeros(rank.size, np.int64)
-    np.add.at(out, rank[(_edges_in_merged_list(degrees) // ITEMS) % rank.size], 1)
-    return out
+    edges_of_threads = np.zeros(rank.size, np.int64)
+    np.add.at(edges_of_threads, rank[(_edges_in_merged_list(degrees) // ITEMS) % rank.size], 1)
+    return edges_of_threads
 
 
 def warp_shares(degrees, blocks, threads):
     """Deal out ``PIECE`` edges per warp, cyclically; its lanes restart side by side at each window of 31 vertices."""
     total, rank = int(degrees.sum()), _rank(blocks, threads)
     starts = np.concatenate([[0], np.cumsum(degrees)])
-    out = np.zeros(rank.size, np.int64)
+    edges_of_threads = np.zeros(rank.size, np.int64)
     for piece, edge in enumerate(range(0, total, PIECE)):
         warp, end = piece % (rank.size // 32), min(edge + PIECE, total)
         window = int(np.searchsorted(starts[:-1], edge, side="right")) - 1
@@ -79,9 +81,9 @@ def warp_shares(degrees, blocks, threads):
             last = starts[window + 31] if window + 31 < len(degrees) else total
             stop = min(end, int(last))
             lanes = np.arange(stop - edge) % 32
-            np.add.at(out, rank[32 * warp + lanes], 1)
+            np.add.at(edges_of_threads, rank[32 * warp + lanes], 1)
             edge, window = stop, window + 31
-    return out
+    return edges_of_threads
 
 
 def edge(degrees, blocks, threads):
@@ -122,21 +124,21 @@ def hierarchical(degrees, blocks, threads, mdt, few=4):
 
     The vertices of a sweep after the first must have equally many edges left, because their order is unspecified.
     """
-    out, left = np.zeros(blocks * threads, np.int64), degrees.copy()
+    edges_of_threads, left = np.zeros(blocks * threads, np.int64), degrees.copy()
     while left.size >= few * threads:
-        out += vertex(np.minimum(left, mdt), blocks, threads)
+        edges_of_threads += vertex(np.minimum(left, mdt), blocks, threads)
         left = left[left > mdt] - mdt
         assert left.size < few * threads or (left == left[0]).all()
-    return out + workload(left, blocks, threads)
+    return edges_of_threads + workload(left, blocks, threads)
 
 
 def virtual_warp(degrees, blocks, threads, size=8):
     """Assign vertex i to group i, cyclically; the group's ``size`` lanes stride over its edges."""
-    out, rank = np.zeros(blocks * threads, np.int64), _rank(blocks, threads)
+    edges_of_threads, rank = np.zeros(blocks * threads, np.int64), _rank(blocks, threads)
     for i, degree in enumerate(degrees.tolist()):
         first = i % (rank.size // size) * size
-        out[rank[first : first + size]] += _strided(degree, size)
-    return out
+        edges_of_threads[rank[first : first + size]] += _strided(degree, size)
+    return edges_of_threads
 
 
 def dynamic_warp(degrees, blocks, threads, smallest=4):
@@ -149,19 +151,19 @@ def dynamic_warp(degrees, blocks, threads, smallest=4):
 def dynamic_parallelism(degrees, blocks, threads, threshold, smallest=4):
     """Spread each vertex above the threshold over all threads, starting at the first; dynamic_warp takes the others."""
     small = np.where(degrees > threshold, 0, degrees)
-    out, rank = dynamic_warp(small, blocks, threads, smallest), _rank(blocks, threads)
+    edges_of_threads, rank = dynamic_warp(small, blocks, threads, smallest), _rank(blocks, threads)
     for degree in degrees[degrees > threshold].tolist():
-        out[rank] += _strided(degree, rank.size)
-    return out
+        edges_of_threads[rank] += _strided(degree, rank.size)
+    return edges_of_threads
 
 
 def warp_search(degrees, blocks, threads):
     """Deal out 32 vertices per warp, cyclically; its lanes walk their edges side by side."""
-    out, rank = np.zeros(blocks * threads, np.int64), _rank(blocks, threads)
+    edges_of_threads, rank = np.zeros(blocks * threads, np.int64), _rank(blocks, threads)
     for tile, first in enumerate(range(0, len(degrees), 32)):
         warp = tile % (rank.size // 32) * 32
-        out[rank[warp : warp + 32]] += _strided(int(degrees[first : first + 32].sum()), 32)
-    return out
+        edges_of_threads[rank[warp : warp + 32]] += _strided(int(degrees[first : first + 32].sum()), 32)
+    return edges_of_threads
 
 
 def direct_search(degrees, blocks, threads):
@@ -175,11 +177,11 @@ def direct_search(degrees, blocks, threads):
 
 def block_search(degrees, blocks, threads, loaded=4):
     """Deal out ``loaded`` · ``threads`` vertices per block, cyclically; each thread gets a run of their edges."""
-    out = np.zeros((blocks, threads), np.int64)
+    edges_of_threads = np.zeros((blocks, threads), np.int64)
     for k, first in enumerate(range(0, len(degrees), loaded * threads)):
         total = int(degrees[first : first + loaded * threads].sum())
-        out[k % blocks] += _counted(np.arange(total) // max(-(-total // threads), 1), threads)
-    return out.ravel()
+        edges_of_threads[k % blocks] += _counted(np.arange(total) // max(-(-total // threads), 1), threads)
+    return edges_of_threads.ravel()
 
 
 def two_phase(degrees, blocks, threads, row=8):

@@ -8,30 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from dgraph._support.first_runs import ran_plain
-from dgraph.algorithms.many_sources.betweenness.paths_arrays import (
-    ABREAST,
-    CACHED,
-    FEW,
-    PATIENCE,
-    ArrayPaths,
-)
-from dgraph.algorithms.many_sources.betweenness.paths_kernel import (
-    BUFFER,
-    CELLS,
-    PLANES,
-    backward_round,
-    begin_batch,
-    forward_round,
-    scale_round,
-    search_batch,
-    sum_lanes,
-)
+from dgraph.algorithms.many_sources.betweenness import paths_kernel
+from dgraph.algorithms.many_sources.betweenness.paths_arrays import ABREAST, CACHED, FEW, PATIENCE, ArrayPaths
+from dgraph.algorithms.many_sources.betweenness.paths_kernel import BUFFER, CELLS, PLANES
 from dgraph.algorithms.many_sources.lane_search import HopSearch, LanePlan
 from dgraph.algorithms.many_sources.lanes import LANES
 from dgraph.algorithms.many_sources.results import Summed, add_parts, paths_differ
 from dgraph.backend.cpu.threads.plain_kernels import MOST, PlainFirst
-from dgraph.backend.row_solver import RowSize
-from dgraph.engine.rounds.context import Context
 
 
 class Dependencies(HopSearch):
@@ -40,26 +23,7 @@ class Dependencies(HopSearch):
     Where a pass has fewer batches than this rank has threads, a group of threads searches from each together.
     """
 
-    batch, state = LANES, 8 * (2 * LANES + 1) + 5 * LANES + 30
-
-    @staticmethod
-    def bytes(size: RowSize) -> int:
-        """Return the bytes of whole rows and searches: ``state`` a vertex and thread; an arc takes 40 in rows."""
-        return (size.threads * Dependencies.state + 38) * size.vertices + 40 * size.arcs + 16 * size.masters
-
-    def solve(self, ctx: Context, sources: np.ndarray, *, endpoints: bool = False) -> Summed:
-        """Sum the dependencies of ``sources`` (original ids, each one a vertex of the graph); collective.
-
-        Args:
-            ctx: context of the algorithm.
-            sources: in the order in which dependencies are added.
-            endpoints: count a path for its ends too.
-
-        Raises:
-            DataError: numbers of shortest paths that float64 does not hold.
-        """
-        self.endpoints = endpoints
-        return self.run(ctx, sources)
+    batch, state, vertex_bytes = LANES, 8 * (2 * LANES + 1) + 5 * LANES + 30, 38
 
     def plan_passes(self) -> LanePlan:
         """Return where the search runs; a pass on few vertices has more batches than threads; collective."""
@@ -87,13 +51,13 @@ class Dependencies(HopSearch):
         self.parts, self.reached = np.zeros((batches, masters)), np.zeros(len(self.sources), np.int64)
         self.sums, self.depth = np.zeros(self.ctx.local.masters), 0
         self.degree = float(np.diff(self.rows.into[0]).max(initial=0))
-        self.first = PlainFirst(search_batch, MOST, None, PATIENCE)
+        self.first = PlainFirst(paths_kernel.search_batch, MOST, None, PATIENCE)
         self.arcs = self.rows.into, self.rows.out
         self.arrays, self.by_arrays = ArrayPaths(*self.arcs), False
 
-    def _groups(self, sources: np.ndarray) -> Iterator[tuple[int, slice]]:
+    def _groups(self, number: int) -> Iterator[tuple[int, slice]]:
         """Yield the threads and the batches of a pass that they search from at once, a group of threads from each."""
-        groups, size = max(-(-len(sources) // LANES), 1), self.team.size
+        groups, size = max(-(-len(self.part(number)) // LANES), 1), self.team.size
         for first in range(0, groups, size):
             batches = slice(first, min(first + size, groups))
             yield size // (batches.stop - first) * (batches.stop - first), batches
@@ -108,7 +72,7 @@ class Dependencies(HopSearch):
             ran_plain("search_batch")
             depths[: len(self.arrays.depths)] = self.arrays.depths
         else:
-            for threads, batches in self._groups(sources):
+            for threads, batches in self._groups(number):
                 self._search(threads, batches, sources, depths)
         self.depth = max(self.depth, int(depths.max()) - 1)
         self._refuse(number, depths >= 0)
@@ -117,10 +81,10 @@ class Dependencies(HopSearch):
         """Search from batches by machine code."""
         (into, outward), groups = self.arcs, batches.stop - batches.start
         self.team.run(
-            search_batch, threads, groups, sources[LANES * batches.start : LANES * batches.stop], self.degree, *into,
-            *outward, *self.rows.pushed, self.gates, self.cells, np.ones(groups), self.now, self.seen[batches],
-            self.paths[batches], self.share, self.row, self.marks, *self.buffers, *self.log, self.levels, self.factors,
-            self.most, depths[batches],
+            paths_kernel.search_batch, threads, groups, sources[LANES * batches.start : LANES * batches.stop],
+            self.degree, *into, *outward, *self.rows.pushed, self.gates, self.cells, np.ones(groups), self.now,
+            self.seen[batches], self.paths[batches], self.share, self.row, self.marks, *self.buffers, *self.log,
+            self.levels, self.factors, self.most, depths[batches],
         )  # fmt: skip
 
     def search_together(self, number: int) -> None:
@@ -129,17 +93,18 @@ class Dependencies(HopSearch):
         counts, frontier = np.zeros(threads, np.int64), np.empty((threads, self.rows.slots), np.uint32)
         scalable = np.ones(threads, np.int64)
         work = (self.now, self.seen, self.paths)
-        self.team.run(begin_batch, threads, sources, *work, self.marks, *self.log, self.levels)
+        self.team.run(paths_kernel.begin_batch, threads, sources, *work, self.marks, *self.log, self.levels)
         while True:
             self._send(depth, self.paths, frontier, counts)
             depth += 1
             self.team.run(
-                forward_round, threads, sources, depth, *self.rows.into, *self.rows.pushed, self.cells, *work, self.row,
-                self.marks, *self.buffers, *self.log, self.levels, frontier, counts, self.most,
+                paths_kernel.forward_round, threads, sources, depth, *self.rows.into, *self.rows.pushed, self.cells,
+                *work, self.row, self.marks, *self.buffers, *self.log, self.levels, frontier, counts, self.most,
             )  # fmt: skip
             self.most = comm.allreduce(self.most, "max")
             self.team.run(
-                scale_round, threads, depth, self.paths, *self.log, self.levels, self.factors, self.most, scalable
+                paths_kernel.scale_round, threads, depth, self.paths, *self.log, self.levels, self.factors, self.most,
+                scalable,
             )  # fmt: skip
             if not self.most.any():
                 break
@@ -148,8 +113,8 @@ class Dependencies(HopSearch):
         counts[:] = 0
         for level in range(depth - 1, -1, -1):
             self.team.run(
-                backward_round, threads, level, *self.rows.out, self.cells, self.now, self.paths, self.share, self.row,
-                *self.log, self.levels, self.factors, frontier, counts,
+                paths_kernel.backward_round, threads, level, *self.rows.out, self.cells, self.now, self.paths,
+                self.share, self.row, *self.log, self.levels, self.factors, frontier, counts,
             )  # fmt: skip
             self._send(level, self.share, frontier, counts)
 
@@ -165,7 +130,7 @@ class Dependencies(HopSearch):
             frontier[t, : len(logged)], frontier[t, len(logged) : counts[t]] = logged, slots
 
     def _refuse(self, number: int, scalable: np.ndarray) -> None:
-        """Raise on every rank for the first batch whose numbers of paths differ too much; collective."""
+        """Raise DataError on every rank for the first batch whose numbers of paths differ too much; collective."""
         first, none = self.passes.part(number).start, len(self.sources)
         place = none if scalable.all() else first + LANES * int(np.argmin(scalable))
         place = -self.ctx.comm.largest(-place)
@@ -174,16 +139,16 @@ class Dependencies(HopSearch):
 
     def add(self, number: int) -> None:
         """Add the dependencies of each batch in order."""
-        reached = self.reached[self.passes.part(number)]
-        sources = self.part(number)
+        reached, sources = self.reached[self.passes.part(number)], self.part(number)
         self.parts[:] = 0.0
         if self.by_arrays:
-            self.arrays.add(self.endpoints, self.parts, reached)
-        for threads, batches in () if self.by_arrays else self._groups(sources):
+            self.arrays.add(self.work.endpoints, self.parts, reached)
+        for threads, batches in () if self.by_arrays else self._groups(number):
             lanes = slice(LANES * batches.start, LANES * batches.stop)
             self.team.run(
-                sum_lanes, threads, batches.stop - batches.start, sources[lanes], self.gates, self.seen[batches],
-                self.paths[batches], self.row, self.endpoints, self.parts[batches], reached[lanes],
+                paths_kernel.sum_lanes, threads, batches.stop - batches.start, sources[lanes], self.gates,
+                self.seen[batches], self.paths[batches], self.row, self.work.endpoints, self.parts[batches],
+                reached[lanes],
             )  # fmt: skip
         if self.replica is None and len(self.sources) <= LANES:  # the only batch
             self.sums = self.parts[0]
@@ -193,6 +158,6 @@ class Dependencies(HopSearch):
     def answer(self) -> Summed:
         """Return the sums; the vertices that a source reaches are added to its own if ends count."""
         reached, own = self.ctx.comm.allreduce(self.reached), self.lids >= 0
-        if self.endpoints:
+        if self.work.endpoints:
             np.add.at(self.sums, self.lids[own], reached[own].astype(np.float64))
         return Summed(self.sums, self.deepest(self.depth))

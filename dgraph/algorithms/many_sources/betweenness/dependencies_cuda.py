@@ -13,12 +13,11 @@ import numpy as np
 
 from dgraph.algorithms.many_sources.betweenness.dependency_programs import DependenciesByPrograms
 from dgraph.algorithms.many_sources.gpu import source_rows
-from dgraph.algorithms.many_sources.gpu.source_rows import SourceSearch
+from dgraph.algorithms.many_sources.gpu.source_rows import GpuSearch
+from dgraph.algorithms.many_sources.lane_search import LanePlan
 from dgraph.algorithms.many_sources.lanes import DOWN, LANES, LARGE, LEAST
 from dgraph.algorithms.many_sources.results import Summed, paths_differ
 from dgraph.backend.cuda.device_graph.lazy_result import gpu_columns
-from dgraph.backend.row_solver import RowSize, RowSolver
-from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import Passes
 from dgraph.result.columns import FieldColumn
 
@@ -67,79 +66,69 @@ def need(n: int, edges: int, lanes: int) -> int:
     return source_rows.need(n, edges) + n * (21 * lanes + 12) + 9 * lanes * source_rows.most_parts(edges)
 
 
-class GpuDependencies(RowSolver):
-    """Dependencies on a GPU."""
+class GpuDependencies(GpuSearch):
+    """Dependencies of up to eight sources at a time; sums stay on the GPU."""
 
-    @staticmethod
-    def bytes(size: RowSize) -> int:
-        """Return the bytes a vertex of :func:`need` for eight lanes."""
-        return 190 * size.vertices
+    by_programs = DependenciesByPrograms
+    vertex_bytes = 190
+    """Those of :func:`need` for eight lanes."""
 
-    def solve(self, ctx: Context, sources: np.ndarray, *, endpoints: bool = False) -> Summed:
-        """Sum the dependencies of ``sources``; collective. See ``dependencies.py``; sums stay on the GPU.
+    def plan_passes(self) -> LanePlan:
+        """Return passes of a lane for each source, if the GPU has memory for them."""
+        if not self.takes():
+            return LanePlan(None)
+        lanes = min(LANES, 1 << (len(self.sources) - 1).bit_length())
+        bytes_ = need(self.ctx.local.size, self.ctx.local.out.arcs, lanes)
+        free = self.backend.device.free(bytes_)
+        if bytes_ <= free:
+            return LanePlan(Passes(len(self.sources), lanes))
+        reason = f"{lanes} together need {bytes_:,} bytes of GPU memory, and {free:,} are free"
+        return LanePlan(None, "one after the other", reason)
 
-        Raises:
-            DataError: numbers of shortest paths that float64 does not hold.
-        """
-        device, local = self.backend.device, ctx.local
-        if source_rows.takes(ctx, self.backend, sources):
-            lanes = min(LANES, 1 << (len(sources) - 1).bit_length())
-            bytes_ = need(local.size, local.out.arcs, lanes)
-            free = device.free(bytes_)
-            if bytes_ <= free:
-                graph = self.backend.graph_of(local)
-                return _DependencySearch(ctx, device, graph, lanes, sources, endpoints).run()
-            reason = f"{lanes} together need {bytes_:,} bytes of GPU memory, and {free:,} are free"
-            ctx.record.choose("sources", "one after the other", reason)
-        return DependenciesByPrograms(self.backend).solve(ctx, sources, endpoints=endpoints)
-
-
-class _DependencySearch(SourceSearch):
-    """Arrays of a search, by position, and its kernels."""
-
-    def __init__(self, ctx: Context, device: Any, graph: Any, lanes: int, sources: np.ndarray, endpoints: bool):
-        super().__init__(ctx, device, graph, sources)
-        self.lanes, self.sources, self.endpoints = lanes, sources, endpoints
+    def begin(self) -> None:
+        """Make the arrays of a search, by position, and its kernels."""
+        device, graph, lanes, self.depth = self.device, self.graph, self.passes.batch, 0
         self.positions = self.positions.astype(np.int64)
         xp, n, parts = device.xp, self.n, source_rows.most_parts(graph.edges)
-        self.bytes = [xp.zeros(n, np.uint8) for _ in range(3)]
+        self.planes = [xp.zeros(n, np.uint8) for _ in range(3)]
         self.seen, self.counts = xp.empty(n, np.uint8), xp.zeros(COUNTS, np.uint64)
         self.marked, *self.bitmaps = (xp.empty(-(-n // 32), np.uint32) for _ in range(3))
         self.factors, self.most, self.ones = xp.ones(lanes), xp.zeros(lanes), True
-        self.sums, self.reached = xp.zeros(n), xp.zeros((len(sources) + lanes), np.uint64)
+        self.sums, self.reached = xp.zeros(n), xp.zeros((len(self.sources) + lanes), np.uint64)
         self.load(text(graph.wide, lanes), "path_lanes", {
-            "sources": None, "now": self.bytes + self.bitmaps,
+            "sources": None, "now": self.planes + self.bitmaps,
             "seen": self.seen, "marked": self.marked, "paths": xp.empty((n, lanes)), "share": xp.empty((n, lanes)),
             "part_sums": xp.empty((parts, lanes)), "part_bits": xp.empty(parts, np.uint8),
             "rows": xp.empty(2 * n, np.uint32), "log": xp.empty(n * lanes, np.uint32),
             "lanes": xp.empty(n * lanes, np.uint8), "factors": self.factors, "most": self.most, "sums": self.sums,
-            "reached": None, "counts": self.counts, "n": n, "dense": 0, "count": 0, "full": 0, "ends": int(endpoints),
-            "bases": [0, 0, 0], "level": [0] * 6, "last": [0] * 6, "deeper": [0] * 6,
+            "reached": None, "counts": self.counts, "n": n, "dense": 0, "count": 0, "full": 0,
+            "ends": int(self.work.endpoints), "bases": [0, 0, 0], "level": [0] * 6, "last": [0] * 6, "deeper": [0] * 6,
         })  # fmt: skip
         longs, _, middle = device.read(self.outward[-1]).tolist()
         self.bases = [0, lanes * (n - longs - middle), lanes * (n - longs)]
         self.kernels.set("bases", *self.bases)
         self.degree = float(graph.longest(pulling=True))
 
-    def run(self) -> Summed:
-        """Search from all sources, ``lanes`` at a time."""
-        passes, deepest = Passes(len(self.positions), self.lanes), 0
-        for number in passes.turns(self.ctx):
-            part = passes.part(number)
-            levels = self._forward(self.positions[part], part.start)
-            self._backward(levels)
-            self.kernels.set("reached", self.reached[part.start :])
-            self.kernels.launch("add_lanes")
-            self.device.wait()  # so that the pass is counted whole
-            deepest = max(deepest, len(levels) - 1)
-        if self.endpoints:
+    def search_batches(self, number: int) -> None:
+        """Search from the sources of a pass, and add their dependencies."""
+        part = self.passes.part(number)
+        levels = self._forward(self.positions[part], part.start)
+        self._backward(levels)
+        self.kernels.set("reached", self.reached[part.start :])
+        self.kernels.launch("add_lanes")
+        self.device.wait()  # so that the pass is counted whole
+        self.depth = max(self.depth, len(levels) - 1)
+
+    def answer(self) -> Summed:
+        """Return the sums; the vertices that a source reaches are added to its own if ends count."""
+        if self.work.endpoints:
             self.sums[self.positions] += self.reached[: len(self.positions)].astype(np.float64)
-        return GpuSummed(self.sums, deepest, self.graph)
+        return GpuSummed(self.sums, self.depth, graph=self.graph)
 
     def _forward(self, positions: Any, first: int) -> list[Level]:
         """Count paths from some sources; return the levels."""
         kernels, count = self.kernels, len(positions)
-        self.clear(*self.bytes, *self.bitmaps, self.seen, self.counts, self.members["paths"])
+        self.clear(*self.planes, *self.bitmaps, self.seen, self.counts, self.members["paths"])
         self.members["sources"] = positions.astype(np.uint32)
         kernels.set("sources", self.members["sources"])
         kernels.set("dense", 0, count, (1 << count) - 1)
@@ -171,11 +160,11 @@ class _DependencySearch(SourceSearch):
 
     def _rotate(self) -> None:
         """Make ``next`` the level, the level the old one, and the cleared old one the next."""
-        now, following, old = self.bytes
+        now, following, old = self.planes
         active, reached = self.bitmaps
         self.device.clear(active)
-        self.bytes, self.bitmaps = [following, old, now], [reached, active]
-        self.kernels.set("now", *self.bytes, *self.bitmaps)
+        self.planes, self.bitmaps = [following, old, now], [reached, active]
+        self.kernels.set("now", *self.planes, *self.bitmaps)
 
     def _scaled(self, first: int) -> tuple[np.ndarray, float]:
         """Scale the numbers of paths of a level that are large; return its factors and a bound of the numbers."""
@@ -183,14 +172,14 @@ class _DependencySearch(SourceSearch):
         for kernel in ("largest", "scale"):
             self.kernels.launch(kernel)
         if self.device.read(self.counts)[TINY]:
-            raise paths_differ(self.sources[first : first + self.lanes])
+            raise paths_differ(self.sources[first : first + self.passes.batch])
         most = self.device.read(self.most).copy()
         return np.where(most > LARGE, DOWN, 1.0), max(1.0, float(np.minimum(most, LARGE).max()))
 
     def _backward(self, levels: list[Level]) -> None:
         """Compute dependencies level by level, from the deepest to that behind the sources."""
         kernels, deeper, last = self.kernels, NOTHING, NOTHING
-        self.clear(*self.bytes, *self.bitmaps)
+        self.clear(*self.planes, *self.bitmaps)
         for level in levels[:0:-1]:
             dense = self.is_dense(deeper.edges)
             self._set_factors(deeper.factors)
@@ -208,16 +197,15 @@ class _DependencySearch(SourceSearch):
     def _set_factors(self, factors: np.ndarray | None) -> None:
         """Set the factors by which the deeper level was scaled; None: 1."""
         if factors is not None or not self.ones:
-            self.device.write(self.factors, np.ones(self.lanes) if factors is None else factors)
+            self.device.write(self.factors, np.ones(self.passes.batch) if factors is None else factors)
         self.ones = factors is None
 
 
+@dataclass
 class GpuSummed(Summed):
-    """Sums by position that stay on a GPU."""
+    """Sums by position that stay on a GPU, which has the graph."""
 
-    def __init__(self, sums: Any, depth: int, graph: Any):
-        super().__init__(sums, depth)
-        self.graph = graph
+    graph: Any = None
 
     def scaled(self, lids: np.ndarray, own: float, others: float) -> FieldColumn:
         """Return the sums times ``own`` at ``lids``, and times ``others`` elsewhere."""

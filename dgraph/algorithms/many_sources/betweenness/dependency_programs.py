@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from dgraph.algorithms.many_sources.betweenness.sampling import Betweenness
 from dgraph.algorithms.many_sources.results import Summed
+from dgraph.algorithms.vertex_values import lids_of
 from dgraph.backend.row_solver import RowSolver
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import one_of_many
@@ -51,11 +53,7 @@ class Paths(Program):
     def apply(self, v, g):
         """Reach a vertex by all its shortest paths."""
         new = v.level < 0
-        return {
-            "level": where(new, g.round + 1, v.level),
-            "paths": where(new, v.arriving, v.paths),
-            "active": new,
-        }
+        return {"level": where(new, g.round + 1, v.level), "paths": where(new, v.arriving, v.paths), "active": new}
 
     def step(self, g):
         """End when no vertex was reached."""
@@ -117,14 +115,13 @@ class DependenciesByPrograms(RowSolver):
 
     programs = (Paths(), Shares())
 
-    def solve(self, ctx: Context, sources: np.ndarray, *, endpoints: bool = False) -> Summed:
+    def solve(self, ctx: Context, sources: np.ndarray, work: Betweenness) -> Summed:
         """Sum the dependencies of ``sources``; collective. See ``dependencies.py``.
 
         Raises:
             DataError: a number of paths that float64 does not hold.
         """
-        original, deepest = ctx.local.original[: ctx.local.masters], 0
-        sums, reached = np.zeros(ctx.local.masters), {}
+        sums, reached, deepest = np.zeros(ctx.local.masters), list[int](), 0
         with one_of_many(ctx):
             for source in sources.tolist():
                 counted = ctx.run(Paths(source=source))
@@ -135,13 +132,14 @@ class DependenciesByPrograms(RowSolver):
                         "it with --backend cpu, which scales them"
                     )
                 depth = ctx.largest(int(level.max(initial=0)))
-                reached[source] = ctx.total(int((level > 0).sum()))
+                reached.append(ctx.total(int((level > 0).sum())))
                 deepest = max(deepest, depth)
                 if depth:
                     fields = {name: counted.raw(name) for name in ("level", "paths")} | {"sums": sums}
-                    state = ctx.run(Shares(deepest=depth, ends=float(endpoints)), fields)
+                    state = ctx.run(Shares(deepest=depth, ends=float(work.endpoints)), fields)
                     sums = state.raw("sums")
         sums = np.array(state["sums"] if deepest else sums)
-        if endpoints:
-            sums += [float(reached.get(vertex, 0)) for vertex in original.tolist()]
+        if work.endpoints:
+            lids = lids_of(ctx.local, sources)
+            sums[lids[lids >= 0]] += np.array(reached)[lids >= 0]
         return Summed(sums, deepest)

@@ -6,8 +6,6 @@ the keepers of arcs, which add them in the order of the batches: the bits are eq
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from dgraph.algorithms.many_sources.betweenness.path_sums_kernel import sum_batch
@@ -17,7 +15,6 @@ from dgraph.algorithms.many_sources.lane_searches import BYTES, LINE, LaneSearch
 from dgraph.algorithms.many_sources.results import Summed, add_parts
 from dgraph.algorithms.weight_checks import largest_and_mean
 from dgraph.backend.row_solver import RowSize
-from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import host_share, refuse_unless_fits
 from dgraph.errors import DataError
 
@@ -39,34 +36,19 @@ class PathSummer(LaneSearch):
         """
         return (272 + (BYTES + 104) * size.threads) * size.n + (86 + 22 * size.threads) * size.m + 32 * size.masters
 
-    def solve(
-        self,
-        ctx: Context,
-        sources: np.ndarray,
-        name: str,
-        *,
-        weighted: bool,
-        of_arcs: bool = False,
-        endpoints: bool = False,
-        targets: Sequence[int] | None = None,
-    ) -> Summed:
-        """Sum the dependencies of ``sources`` (original ids, in the order in which they are added); collective.
-
-        With ``targets`` (original ids), paths to these alone count.
-
-        Raises:
-            UsageError: a target is not a vertex.
-            DataError: a weight is not above 0, or too small to change a distance.
-            OutOfMemory: a rank cannot hold the graph.
-        """
-        if weighted:
-            _check_weights(ctx, name)
-        self.name, self.of_arcs, self.endpoints, self.targets = name, of_arcs, endpoints, targets
-        self.reads_weights = weighted and ctx.local.out.weight_type is not None
+    def check(self) -> None:
+        """Refuse weights that are not above 0, and choose the dtype of distances; collective."""
+        ctx, work, kind = self.ctx, self.work, self.ctx.local.out.weight_type
+        self.reads_weights = work.weighted and kind is not None
         if self.reads_weights:
-            most, self.mean = largest_and_mean(ctx, name)
-            self.dtype = lane_type(ctx.local.out.weight_type, most, ctx.local.n)
-        return self.run(ctx, sources)
+            ctx.weighted = True
+            ctx.check_weights()
+            low, *_ = ctx.local.out.weight_range
+            if ctx.total(int(len(ctx.local.out.neighbours) > 0 and not low > 0)):
+                need = f"{work.name} counts shortest paths by weights above 0"
+                ctx.refuse_weights(lambda weights: ~(weights > 0), need)
+            most, self.mean = largest_and_mean(ctx, work.name)
+            self.dtype = lane_type(kind, most, ctx.local.n)
 
     def plan_passes(self) -> LanePlan:
         """Return the passes if every rank can hold the graph; collective.
@@ -76,8 +58,8 @@ class PathSummer(LaneSearch):
         """
         comm, need = self.ctx.comm, self.bytes_of_whole(self.team.size)
         refuse_unless_fits(comm, need, host_share(comm), lambda need, free: (
-            f"{self.name} holds the whole graph on each rank, {need:,} bytes with its sums, and {free:,} bytes of a "
-            "rank's host are free; start fewer ranks on a host or fewer --threads, or use hosts with more memory"
+            f"{self.work.name} holds the whole graph on each rank, {need:,} bytes with its sums, and {free:,} bytes of "
+            "a rank's host are free; start fewer ranks on a host or fewer --threads, or use hosts with more memory"
         ))  # fmt: skip
         most = LINE // self.dtype.itemsize if self.reads_weights else BATCH
         return LanePlan(plan_by_weights(self.ctx, len(self.sources), self.team.size, most))
@@ -85,54 +67,43 @@ class PathSummer(LaneSearch):
     def begin(self) -> None:
         """Make the arrays of a search, in the order in which kernels take them."""
         replica, n, threads = self.replica, self.ctx.local.n, self.passes.threads
-        arcs = len(replica.targets)
+        arcs, targets, of_arcs = len(replica.targets), self.work.targets, self.work.of_arcs
         self.light, self.goals = np.full(threads, -1, np.int64), np.ones(n)
-        if self.targets is not None:
+        if targets is not None:
             self.goals[:] = 0.0
-            self.goals[numbers_of("targets", self.targets, replica.ids)] = 1.0
+            self.goals[numbers_of("targets", targets, replica.ids)] = 1.0
         self.graph = *replica.out, *[None] * BY_WEIGHTS, self.light
         if self.reads_weights:
-            searches = LaneSearches.of(replica, self.dtype, self.mean).on(threads)
+            searches = LaneSearches.of(replica, self.dtype, self.mean, threads)
             marks = np.empty((threads, arcs), np.uint16), np.empty((threads, n, searches.lanes), np.uint32)
             self.graph = *searches.arguments, *marks, self.light
-        self.vertices, self.arcs = np.zeros((threads, n)), np.zeros((threads, arcs if self.of_arcs else 0))
+        self.vertices, self.arcs = np.zeros((threads, n)), np.zeros((threads, arcs if of_arcs else 0))
         self.scratch = (
             np.empty((threads, 3, n)), np.empty((threads, 2, n), np.int32),
             np.empty((threads, arcs + 2), np.int64), np.empty((threads, arcs), np.int32),
         )  # fmt: skip
-        kept = replica.kept_arcs
-        self.result = Summed(
-            np.zeros(self.ctx.local.masters), None, np.zeros(kept.stop - kept.start if self.of_arcs else 0), replica
-        )
+        kept = replica.kept_arcs.stop - replica.kept_arcs.start
+        self.result = Summed(np.zeros(self.ctx.local.masters), None, np.zeros(kept * of_arcs), replica)
 
     def search_batches(self, number: int) -> None:
         """Sum the dependencies of a batch on each thread."""
         self.team.run(
             sum_batch, self.passes.threads, self.part(number), 0, self.passes.batch, *self.graph,
-            float(self.endpoints), self.of_arcs, self.goals, *self.scratch, self.vertices, self.arcs,
+            float(self.work.endpoints), self.work.of_arcs, self.goals, *self.scratch, self.vertices, self.arcs,
         )  # fmt: skip
         source = self.ctx.comm.largest(int(self.light.max()))
         if source >= 0:
             raise DataError(
-                f"{self.name}: from source {self.ctx.called(int(self.replica.ids[source]))} some weight is so small "
-                "beside a distance that float64 adds it without effect; scale the weights, or leave weighted out"
+                f"{self.work.name}: from source {self.ctx.called(int(self.replica.ids[source]))} some weight is so "
+                "small beside a distance that float64 adds it without effect; scale the weights, or leave weighted out"
             )
 
     def add(self, number: int) -> None:
         """Add the dependencies of each batch in order."""
         add_parts(self.result.sums, self.owned(self.vertices))
-        if self.of_arcs:
+        if self.work.of_arcs:
             add_parts(self.result.arcs, self.replica.to_keepers(self.arcs))
 
     def answer(self) -> Summed:
         """Return the sums."""
         return self.result
-
-
-def _check_weights(ctx: Context, name: str) -> None:
-    """Refuse weights that are not above 0; collective."""
-    ctx.weighted |= ctx.local.out.weight_type is not None
-    ctx.check_weights()
-    low, *_ = ctx.local.out.weight_range
-    if ctx.local.out.weight_type is not None and ctx.total(int(len(ctx.local.out.neighbours) > 0 and not low > 0)):
-        ctx.refuse_weights(lambda weights: ~(weights > 0), f"{name} counts shortest paths by weights above 0")

@@ -23,8 +23,10 @@ from dgraph.errors import UsageError
 EPSILON = Parameter("epsilon", float, None, "in place of k: largest error of a normalized value")
 DELTA = Parameter("delta", float, 0.1, "probability that some value has a larger error than is stated")
 SOURCES = Parameter("sources", "vertices", None, "sources of an estimate, in place of drawn ones", weights=False)
-SAMPLING = (K, RANDOM_STATE, SOURCES, EPSILON, DELTA)
-"""Parameters of betweenness that choose sources."""
+WEIGHTED = Parameter("weighted", bool, False, "paths are shortest by the weights of edges, which must be above 0")
+NORMALIZED = Parameter("normalized", bool, True, "divide by the number of pairs of other vertices")
+PARAMETERS = (K, RANDOM_STATE, SOURCES, EPSILON, DELTA, WEIGHTED, NORMALIZED)
+"""Parameters of betweenness: the first five choose sources."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,11 @@ class Sample:
 
 
 class Betweenness(Algorithm):
-    """Base of betweenness of vertices and of edges: parameters :data:`SAMPLING` choose its sources."""
+    """Base of betweenness of vertices and of edges, with :data:`PARAMETERS`.
+
+    Attributes:
+        of_arcs: True if dependencies are summed for each arc, too.
+    """
 
     k: int | None
     random_state: int
@@ -55,6 +61,9 @@ class Betweenness(Algorithm):
     delta: float
     weighted: bool  # type: ignore[misc]
     normalized: bool
+    endpoints: bool = False
+    targets: Any = None
+    of_arcs = False
 
     def check(self) -> None:
         """Refuse sources that are chosen twice, or by values without a meaning."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from dgraph.algorithms.many_sources.gpu.source_rows import Kernels
+from dgraph.algorithms.many_sources.results import decoded
 from dgraph.backend.cuda.device import pools
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
+from dgraph.result.columns import FieldColumn
 
 NAME = "levels"
 """Field of a column."""
@@ -48,10 +50,7 @@ class LevelTable:
 
     def _on_host(self, k: int) -> np.ndarray:
         word, place = divmod(k, 64)
-        levels = np.zeros(len(self.bits), np.int32)
-        for b, digit in enumerate(self.digits):
-            levels |= (digit[:, word] >> np.uint64(place) & np.uint64(1)).astype(np.int32) << b
-        levels[self.bits[:, word] >> np.uint64(place) & np.uint64(1) == 0] = -1
+        levels = decoded(self.bits[:, word], (digit[:, word] for digit in self.digits), np.uint64(place))
         return levels[: self.masters] if self.place is None else levels[self.place[: self.masters]]
 
     def leave(self, number: int, device: Any) -> None:
@@ -63,23 +62,16 @@ class LevelTable:
             self.device = self._degree = self._original = None
 
 
-class LevelColumn(Mapping[str, np.ndarray]):
-    """Field of one source; has the methods of ``LazyFields``, which columns call, while the table is on the GPU."""
+class LevelColumn(FieldColumn):
+    """Column of one source, whose field is made each time it is read."""
 
-    def __init__(self, table: LevelTable, k: int):
-        self._table, self._k = table, k
+    table: LevelTable
+    k: int
 
-    def __getitem__(self, name: str) -> np.ndarray:
-        return self._table.fields(self._k)[name]
+    def __init__(self, table: LevelTable, k: int, convert: Callable[[Any], Any]):
+        self.__dict__.update(table=table, k=k, name=NAME, convert=convert)
 
-    def __iter__(self) -> Iterator[str]:
-        return iter((NAME,))
-
-    def __len__(self) -> int:
-        return 1
-
-    def __getattr__(self, method: str) -> Any:
-        """Return a method of the source's ``LazyFields``; there is none while the table is on the host."""
-        if method.startswith("_"):
-            raise AttributeError(method)
-        return getattr(self._table.fields(self._k), method)
+    @property
+    def fields(self) -> Mapping[str, np.ndarray]:
+        """The field, on the GPU or the host, where the table is."""
+        return self.table.fields(self.k)

@@ -6,13 +6,14 @@ and gets the shares of all vertices through the hosts after each iteration.
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from dgraph.algorithms.many_sources.gpu.source_rows import Kernels
-from dgraph.algorithms.many_sources.rank_lanes import LANES, InRows, Lanes, Ranked, RankLanes, Restarts, in_rows, ranked
+from dgraph.algorithms.many_sources.rank_lanes import LANES, InRows, Ranked, RankLanes, Restarts, in_rows, ranked
 from dgraph.algorithms.pagerank import divisors
 from dgraph.algorithms.vertex_values import lids_of
 from dgraph.backend.cpu.threads.team import team_of
@@ -72,12 +73,12 @@ class LaneRows(RowClasses):
         self.device, self.incoming = device, incoming
 
 
-class GpuLanes(Lanes):
+class GpuLanes:
     """Lanes in the memory of a GPU."""
 
-    def __init__(
-        self, ctx: Context, device: Any, incoming: DeviceCsr, leaving: Any, sizes: tuple[int, int], alpha: float
-    ):
+    numbers: Callable[[np.ndarray], np.ndarray]
+
+    def __init__(self, ctx: Context, device: Any, incoming: DeviceCsr, leaving: Any, alpha: float):
         """Allocate the lanes.
 
         Args:
@@ -85,10 +86,10 @@ class GpuLanes(Lanes):
             device: GPU.
             incoming: in-edges of the kept vertices; neighbours are places of shares.
             leaving: sums of the weights of their out-edges, or numbers of those, on the GPU.
-            sizes: vertices of the whole graph, and kept ones.
             alpha: damping factor.
         """
-        self.ctx, self.device, self.alpha, (self.n, self.kept) = ctx, device, alpha, sizes
+        self.ctx, self.device, self.alpha = ctx, device, alpha
+        self.n, self.kept = ctx.local.n, len(incoming.offsets) - 1
         self.columns: Any = None
         xp, weights = device.xp, incoming.weights
         self.ranks, self.following = (xp.empty((self.kept, LANES), np.float64) for _ in range(2))
@@ -160,12 +161,8 @@ class WholeLanes(GpuLanes):
         reads = ctx.local.out.weight_type is not None
         ctx.weighted |= reads
         leaving = graph.arranged(device.put(divisors(ctx, "double"))) if reads else graph.degree
-        self.graph, size = graph, ctx.local.size
-        super().__init__(ctx, device, graph.incoming, leaving, (size, size), alpha)
-
-    def numbers(self, ids: np.ndarray) -> np.ndarray:
-        """Return the lids of original ids."""
-        return lids_of(self.ctx.local, ids)
+        self.graph, self.numbers = graph, partial(lids_of, ctx.local)
+        super().__init__(ctx, device, graph.incoming, leaving, alpha)
 
     def placed(self, vertices: np.ndarray) -> Any:
         """Return the positions of lids."""
@@ -184,12 +181,8 @@ class RangeLanes(GpuLanes):
         put = device.put
         weights = None if rows.weights is None else put(rows.weights)
         incoming = DeviceCsr(put(rows.offsets), put(rows.sources.astype(np.uint32, copy=False)), weights)
-        self.rows = rows
-        super().__init__(ctx, device, incoming, put(rows.leaving), (rows.n, len(rows.leaving)), alpha)
-
-    def numbers(self, ids: np.ndarray) -> np.ndarray:
-        """Return the places of original ids among the kept vertices."""
-        return self.rows.numbers(ids) - self.rows.first
+        self.rows, self.numbers = rows, rows.numbers
+        super().__init__(ctx, device, incoming, put(rows.leaving), alpha)
 
     def gather(self) -> None:
         """Send the shares of kept vertices to all ranks; collective."""
@@ -202,14 +195,16 @@ class RangeLanes(GpuLanes):
 
 
 class GpuRankLanes(RowSolver):
-    """Iterations on a GPU that holds the whole graph."""
+    """Iterations on a GPU that holds the whole graph, or on several, each with the in-edges of a range of vertices."""
 
-    lanes: type[WholeLanes | RangeLanes] = WholeLanes
+    @classmethod
+    def bytes(cls, size: RowSize) -> int:
+        """Return the bytes of :func:`need`, with sums of weights; sixteen columns take the place of the shares.
 
-    @staticmethod
-    def bytes(size: RowSize) -> int:
-        """Return the bytes of :func:`need`, with sums of weights; sixteen columns take the place of the shares."""
-        return need(size.n, size.n, size.arcs) + 16 * size.n
+        Of a range, an arc takes 20 more in rows.
+        """
+        rows = 20 * size.arcs if size.masters < size.n else 0
+        return need(size.n, size.masters, size.arcs) + rows + 16 * size.masters
 
     def rows(self, ctx: Context) -> tuple[Any, int, int]:
         """Return what has the in-edges, the number of kept vertices, and the bytes that lanes of it need; collective.
@@ -217,9 +212,14 @@ class GpuRankLanes(RowSolver):
         Raises:
             DataError: weights that no walk can follow, as of pagerank.
         """
-        graph, size = self.backend.graph_of(ctx.local), ctx.local.size
+        n = ctx.local.n
+        if ctx.comm.size > 1:
+            rows = in_rows(ctx, team_of(max(self.backend.host_threads, 1)))
+            kept, edges = len(rows.leaving), len(rows.sources)
+            return rows, kept, self.bytes(RowSize(n, edges, n, edges, kept))
+        graph = self.backend.graph_of(ctx.local)
         transposed = 0 if graph.has_incoming or not ctx.local.directed else 12 * graph.edges + TRANSPOSING
-        return graph, size, self.bytes(RowSize.whole(size, graph.edges)) + transposed
+        return graph, n, self.bytes(RowSize.whole(n, graph.edges)) + transposed
 
     def solve(self, ctx: Context, restarts: Restarts, alpha: float, tol: float, max_iter: int) -> Ranked:
         """Rank the vertices for each walk, on the host if a GPU lacks memory; collective.
@@ -238,23 +238,6 @@ class GpuRankLanes(RowSolver):
             ctx.record.choose("sources", "on the host", reason)
             return RankLanes(self.backend).solve(ctx, restarts, alpha, tol, max_iter)
         with ctx.record("prepare"):
-            lanes = self.lanes(ctx, device, rows, alpha)
+            lanes = (WholeLanes if ctx.comm.size == 1 else RangeLanes)(ctx, device, rows, alpha)
         with ctx.record("compute"):
             return ranked(ctx, lanes, restarts, alpha, tol, max_iter)
-
-
-class SharedRankLanes(GpuRankLanes):
-    """Iterations on several GPUs, each of which keeps the in-edges of a range of vertices."""
-
-    lanes = RangeLanes
-
-    @staticmethod
-    def bytes(size: RowSize) -> int:
-        """Return the bytes of :func:`need` and of the rows: 20 an arc."""
-        return need(size.n, size.masters, size.arcs) + 20 * size.arcs + 16 * size.masters
-
-    def rows(self, ctx: Context) -> tuple[InRows, int, int]:
-        """Return this rank's in-edges, the number of kept vertices, and the bytes that lanes of them need."""
-        rows = in_rows(ctx, team_of(max(self.backend.host_threads, 1)))
-        kept, edges = len(rows.leaving), len(rows.sources)
-        return rows, kept, self.bytes(RowSize(rows.n, edges, rows.n, edges, kept))

@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 
 from dgraph.algorithms.many_sources.gpu import source_rows
-from dgraph.algorithms.many_sources.gpu.level_table import NAME, LevelColumn, LevelTable
-from dgraph.algorithms.many_sources.gpu.source_rows import SourceSearch
+from dgraph.algorithms.many_sources.gpu.level_table import LevelColumn, LevelTable
+from dgraph.algorithms.many_sources.gpu.source_rows import GpuSearch
+from dgraph.algorithms.many_sources.lane_search import LanePlan
 from dgraph.algorithms.many_sources.reach_programs import ReachByPrograms
-from dgraph.algorithms.many_sources.results import BITS, ENDLESS, LEVELS, ReachedVertices, hops_of
+from dgraph.algorithms.many_sources.results import BITS, LEVELS, ReachedVertices, hops, hops_of
 from dgraph.backend.cuda.device_graph.field_view import FieldView
-from dgraph.backend.row_solver import RowSize, RowSolver
-from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import Passes
-from dgraph.result.columns import FieldColumn
+from dgraph.result.columns import Column
 
 MOST_WORDS = 16
 """64-bit words of a vertex, at most: a line of 128 bytes."""
@@ -39,7 +38,7 @@ def text(wide: bool, words: int) -> str:
     return source_rows.text("reach_words", wide, WORDS=words, GROUP=max(8, words), DIGITS=DIGITS)
 
 
-def need(n: int, edges: int, sources: int, words: int, keep: str) -> int:
+def need(words: int, n: int, edges: int, sources: int, keep: str) -> int:
     """Return the bytes of a search."""
     kept = 8 * -(-sources // 64) * {LEVELS: PLANNED_DIGITS + 1, BITS: 1}.get(keep, 0) + 16 * (not keep)
     return source_rows.need(n, edges) + n * (24 * words + 5 + kept) + 8 * words * source_rows.most_parts(edges)
@@ -50,50 +49,37 @@ def reached_of(levels: Any) -> Any:
     return (levels >= 0).astype(np.int64)
 
 
-class GpuReach(RowSolver):
-    """Searches on a GPU."""
+class GpuReach(GpuSearch):
+    """Searches from ``64 · words`` sources at a time; levels and bits stay on the GPU."""
 
-    @staticmethod
-    def bytes(size: RowSize) -> int:
-        """Return the bytes a vertex of :func:`need` for few words, which it takes where memory is short."""
-        return 100 * size.vertices
+    by_programs = ReachByPrograms
+    vertex_bytes = 100
+    """Those of :func:`need` for few words, which it takes where memory is short."""
 
-    def solve(self, ctx: Context, sources: np.ndarray, *, keep: str = "", limit: int = ENDLESS) -> ReachedVertices:
-        """Search from ``sources``; collective. See ``reach.py``; levels and bits stay on the GPU."""
-        words, n, edges, device = MOST_WORDS, ctx.local.size, ctx.local.out.arcs, self.backend.device
-        while words > 1 and 32 * words >= len(sources):
+    def plan_passes(self) -> LanePlan:
+        """Return passes of as many words as the GPU has memory for."""
+        words, sizes = MOST_WORDS, (self.ctx.local.size, self.ctx.local.out.arcs, len(self.sources), self.work.keep)
+        while words > 1 and 32 * words >= len(self.sources):
             words //= 2
-        if source_rows.takes(ctx, self.backend, sources):
-            graph = self.backend.graph_of(ctx.local)
-            free = device.free(need(n, edges, len(sources), words, keep))
-            while words > 1 and need(n, edges, len(sources), words, keep) > free:
-                words //= 2
-            if need(n, edges, len(sources), words, keep) <= free:
-                return _ReachSearch(ctx, device, graph, words, sources, keep).run(limit)
-        return ReachByPrograms(self.backend).solve(ctx, sources, keep=keep, limit=limit)
+        if not self.takes():
+            return LanePlan(None)
+        self.backend.graph_of(self.ctx.local)  # takes memory, too
+        free = self.backend.device.free(need(words, *sizes))
+        while words > 1 and need(words, *sizes) > free:
+            words //= 2
+        return LanePlan(Passes(len(self.sources), 64 * words) if need(words, *sizes) <= free else None)
 
-
-class GpuLevels(GpuReach):
-    """Searches that keep distances."""
-
-    @staticmethod
-    def bytes(size: RowSize) -> int:
-        """Return the bytes of a search and of the digits of distances."""
-        return 120 * size.vertices
-
-
-class _ReachSearch(SourceSearch):
-    """Arrays of a search on the GPU, by position, and its kernels."""
-
-    def __init__(self, ctx: Context, device: Any, graph: Any, words: int, sources: np.ndarray, keep: str):
-        super().__init__(ctx, device, graph, sources)
+    def begin(self) -> None:
+        """Make the arrays of a search, by position, and its kernels."""
+        device, graph, keep, words = self.device, self.graph, self.work.keep, self.passes.batch // 64
         self.words, self.keep, self.positions = words, keep, self.positions.astype(np.uint32)
+        self.limit, self.depth, self.pairs = hops(self.work.limit), 0, len(self.sources)
         xp, n, parts = device.xp, self.n, source_rows.most_parts(graph.edges)
         self.rows = [xp.empty((n, words), np.uint64) for _ in range(3)]
         self.bitmaps = [xp.empty(-(-n // 32), np.uint32) for _ in range(4)]
-        self.counts, self.kept = xp.zeros(COUNTS, np.uint64), -(-len(sources) // 64)
+        self.counts, self.kept = xp.zeros(COUNTS, np.uint64), -(-len(self.sources) // 64)
         self.bits = self.rows[0]
-        if keep and len(sources) > 64 * words:
+        if keep and len(self.sources) > 64 * words:
             self.bits = xp.empty((n, self.kept), np.uint64)
         self.digits: list[Any] = []
         self.far, self.reached = (xp.zeros(0 if keep else n, np.int64) for _ in range(2))
@@ -105,33 +91,29 @@ class _ReachSearch(SourceSearch):
             "dense": 0, "frontier_count": 0, "count": 0, "words": self.kept, "first": 0, "stride": 0, "depth": 0,
         })  # fmt: skip
 
-    def run(self, limit: int) -> ReachedVertices:
-        """Search from all sources, ``64 · words`` at a time."""
-        passes, depth, pairs = Passes(len(self.positions), 64 * self.words), 0, len(self.positions)
-        for number in passes.turns(self.ctx):
-            deepest, reached = self._batch(number * self.words, self.positions[passes.part(number)], limit)
-            depth, pairs = max(depth, deepest), pairs + reached
-            if self.bits is not self.rows[0]:
-                kept = self.bits[:, number * self.words : (number + 1) * self.words]
-                kept[...] = self.rows[0][:, : kept.shape[1]]
-        none = np.zeros(0, np.int64)
+    def search_batches(self, number: int) -> None:
+        """Search from the sources of a pass."""
+        self._search(number * self.words, self.positions[self.passes.part(number)])
+        if self.bits is not self.rows[0]:
+            kept = self.bits[:, number * self.words : (number + 1) * self.words]
+            kept[...] = self.rows[0][:, : kept.shape[1]]
+
+    def answer(self) -> ReachedVertices:
+        """Return the sums, or the columns and the number of pairs."""
+        none, depth = np.zeros(0, np.int64), self.depth
         if self.keep:
             self.kernels.set("bits", self.bits)
             self.kernels.set("stride", self.bits.shape[1], depth if self.digits else 0)
             table = LevelTable(self.kernels, self.graph, self.bits, self.digits)
             convert = hops_of if self.keep == LEVELS else reached_of
-            columns = (FieldColumn(LevelColumn(table, k), NAME, convert) for k in range(len(self.positions)))
-            return ReachedVertices(none, none, pairs, depth, list(columns))
+            columns: list[Column] = [LevelColumn(table, k, convert) for k in range(len(self.sources))]
+            return ReachedVertices(none, none, self.pairs, depth, columns)
         views = (FieldView(self.device, sums, self.graph.place) for sums in (self.far, self.reached))
         far, reached = (self.device.get(view.values_at(slice(0, self.ctx.local.masters))) for view in views)
         return ReachedVertices(far, reached, 0, depth)
 
-    def _batch(self, first: int, positions: Any, limit: int) -> tuple[int, int]:
-        """Search from some sources, whose bits begin at word ``first``.
-
-        Returns:
-            the largest distance, and the number of pairs of a source and another vertex that it reaches.
-        """
+    def _search(self, first: int, positions: Any) -> None:
+        """Search from some sources, whose bits begin at word ``first``."""
         kernels, count = self.kernels, len(positions)
         alive = np.zeros((2, self.words), np.uint64)
         bits = np.uint64(1) << (np.arange(count, dtype=np.uint64) & np.uint64(63))
@@ -147,8 +129,10 @@ class _ReachSearch(SourceSearch):
         while True:
             kernels.launch("list_found")
             frontier, longs, edges, reached, pairs = self.device.read(self.counts)[FRONTIER:].tolist()
-            if not reached or depth == limit:
-                return depth - (depth > 0 and not reached), pairs
+            if not reached or depth == self.limit:
+                self.pairs += pairs
+                self.depth = max(self.depth, depth - (depth > 0 and not reached))
+                return
             depth += 1
             self._swap()
             if self.keep == LEVELS and depth >> len(self.digits):
@@ -172,3 +156,10 @@ class _ReachSearch(SourceSearch):
         """Make room for distances of one more binary digit."""
         self.digits.append(self.device.xp.zeros((self.n, self.kept), np.uint64))
         self.kernels.set("digits", *self.digits)
+
+
+class GpuLevels(GpuReach):
+    """Searches that keep distances."""
+
+    vertex_bytes = 120
+    """Those of a search and of the digits of distances."""

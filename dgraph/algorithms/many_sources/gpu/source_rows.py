@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from dgraph.algorithms.many_sources.lane_search import LaneSearch
 from dgraph.algorithms.vertex_values import lids_of
 from dgraph.backend.cuda.codegen.kernel_parts import in_parts
 from dgraph.backend.cuda.codegen.own_kernels import own_text, words_of
-from dgraph.engine.rounds.context import Context
 
 SHORT, LONG = 32, 4096
 """Most edges of a row that few threads read, and of one that a warp reads."""
@@ -94,28 +94,29 @@ def positions_of(graph: Any, lids: np.ndarray) -> Any:
     return positions if graph.place is None else graph.place[positions]
 
 
-def takes(ctx: Context, backend: Any, sources: np.ndarray) -> bool:
-    """Return True if these kernels may search: on one GPU, where neither direction nor schedule was asked for."""
-    free = ctx.direction == "auto" and backend.options.schedule == "auto"
-    return bool(ctx.comm.size == 1 and free and len(sources))
-
-
-class SourceSearch:
-    """Search from many sources on a GPU: its graph, its sources by position, and launches that all searches share.
+class GpuSearch(LaneSearch):
+    """Search from many sources on one GPU: its graph, its sources by position, and launches that all searches share.
 
     Attributes:
-        ctx, device: context of the algorithm, and the GPU.
+        device: the GPU.
         graph: its graph, of ``n`` vertices.
         positions: of the sources.
         into, outward: arrays of in-edges and out-edges, for the kernels' ``struct Side``.
         long_in: True if a row of in-edges is read in parts.
     """
 
-    def __init__(self, ctx: Context, device: Any, graph: Any, sources: np.ndarray):
-        self.ctx, self.device, self.graph, self.n = ctx, device, graph, graph.local.size
-        self.positions = positions_of(graph, lids_of(ctx.local, sources))
-        self.into = side(device, graph.incoming, self.n, graph.edges)
-        self.outward = side(device, graph.out, self.n, graph.edges) if ctx.local.directed else self.into
+    def takes(self) -> bool:
+        """Return True if these kernels may search: on one GPU, where neither direction nor schedule was asked for."""
+        free = self.ctx.direction == "auto" and self.backend.options.schedule == "auto"
+        return bool(self.ctx.comm.size == 1 and free and len(self.sources))
+
+    def hold_rows(self) -> None:
+        """Sort the rows of the GPU's graph by length, and find the sources in it."""
+        ctx, self.device, self.n = self.ctx, self.backend.device, self.ctx.local.size
+        self.graph = graph = self.backend.graph_of(ctx.local)
+        self.positions = positions_of(graph, lids_of(ctx.local, self.sources))
+        self.into = side(self.device, graph.incoming, self.n, graph.edges)
+        self.outward = side(self.device, graph.out, self.n, graph.edges) if ctx.local.directed else self.into
         self.long_in = graph.longest(pulling=True) > LONG
 
     def load(self, text: str, name: str, members: dict[str, Any]) -> None:

@@ -48,7 +48,7 @@ class SsspPass(RunPass):
         ctx.weighted = True
         outward = _rows(local.out)
         into = _rows(local.incoming) if local.directed else outward
-        searches = LaneSearches(outward, into, np.dtype(np.int32), mean).on(1)
+        searches = LaneSearches(outward, into, np.dtype(np.int32), mean, 1)
         distances, parents = np.empty((lanes, n), np.int32), np.full((lanes, n), NONE, np.uint32)
         (rows,) = searches.rows
         with ctx.record("compute"):

@@ -35,8 +35,8 @@ LAUNCH = "dgraph.backend.cpu.threads.launch"
 
 SOURCES = (
     "threads/atomics", "threads/launch", "threads/unchecked", "round/state", "round/work_arrays", "round/slots",
-    "round/phases", "round/push", "round/follow", "round/rounds", "round/entry", "round/best_fold", "round/row_folds",
-    "codegen/constant_folding",
+    "round/phases", "round/pull", "round/vertex", "round/push", "round/follow", "round/rounds", "round/entry",
+    "round/best_fold", "round/row_folds", "codegen/constant_folding",
 )  # fmt: skip
 """Source files whose change invalidates generated files."""
 
@@ -72,16 +72,14 @@ def text_of(
     name = type(traced.program).__name__
     values = _constants(traced, pulls, kernel, pushes)
     named = "\n".join(f"{key} = {value!r}" for key, value in values.items())
-    slots, phases, rounds = (_source(f"round/{part}") for part in ("slots", "phases", "rounds"))
     push_phases = [*_phases("push", values), *(_phases("follow", values) if values["FOLLOWS"] else [])]
     if kernel:
         push_phases = [folded(edge_kernel(traced), values), "push_phase_alone = push_phase"]
     skeleton = [
-        folded(slots, values),
-        folded(phases, values),
+        *(folded(_source(f"round/{part}"), values) for part in ("slots", "phases", "pull", "vertex")),
         *push_phases,
         *_row_folds(traced, values),
-        folded(rounds, values),
+        folded(_source("round/rounds"), values),
         *_entries(values),
     ]
     return "\n\n".join([_header(name, source) + named, operators(traced), *skeleton])
