@@ -17,6 +17,7 @@ from dgraph.comm.owner_directed import scatter, swap
 from dgraph.graph.halo.collected_arcs import ROW, Rows, collected, offsets_of, rows_of_keys
 from dgraph.graph.halo.ghost_rows import GhostRows, mirror_lists, name_ghosts
 from dgraph.graph.local import LocalGraph
+from dgraph.graph.rows import transpose
 
 
 @dataclass
@@ -26,10 +27,16 @@ class DegreeRows(GhostRows):
     Attributes:
         owners: rank that owns each number.
         values: int32 (arcs,), at first how often each arc is listed; empty if the rows are oriented.
+        entering: of oriented rows, offsets and sources of the arcs that enter each number.
     """
 
     owners: np.ndarray
     values: np.ndarray
+
+    @cached_property
+    def entering(self) -> Rows:
+        """Offsets and sources of the arcs that enter each number, of oriented rows."""
+        return transpose(self.slots, self.offsets, self.targets, None)[:2]
 
     @cached_property
     def sources(self) -> np.ndarray:
@@ -94,6 +101,8 @@ def degree_rows(local: LocalGraph, comm: Comm, oriented: bool) -> DegreeRows:
         UsageError: a graph of 2³² vertices or more on several ranks.
     """
     masters, degrees = local.masters, local.out_degree
+    if oriented and comm.size == 1:
+        return _of_whole_graph(local, comm)
     source, target = _oriented(local) if oriented else _without_loops(local)
     if comm.total(int(source.max(initial=0) >= max(masters, 1))):
         keys = collected(local, comm, 0, (source, target), once=oriented)
@@ -128,36 +137,69 @@ def _without_loops(local: LocalGraph) -> Rows:
     return source[kept], target[kept]
 
 
+def _of_whole_graph(local: LocalGraph, comm: Comm) -> DegreeRows:
+    """Return the oriented rows of the graph of one rank."""
+    order, place, starts, targets, entering = _arranged(local)
+    nobody, lists = np.zeros(len(order), np.int32), [np.zeros(0, np.uint32)]
+    rows = DegreeRows(comm, local.gids[order], place, starts, targets, lists, lists, nobody, nobody[:0])
+    rows.entering = entering
+    return rows
+
+
 def _oriented(local: LocalGraph) -> Rows:
     """Return the sources and targets (lids) of local arcs to a vertex of higher degree, or gid."""
+    order, _, starts, targets, _ = _arranged(local)
+    order = order.astype(np.uint32)
+    return np.repeat(order, np.diff(starts)), order[targets]
+
+
+def _arranged(local: LocalGraph) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Rows]:
+    """Return the order of vertices by degree and their places; starts and targets of oriented rows; arcs that enter."""
     offsets, neighbours = local.out.offsets, local.out.neighbours.view(np.uint32)
-    place = _places(_by_degree(local.gids, local.out_degree), np.uint32)
-    source, target = np.empty(neighbours.size, np.uint32), np.empty(neighbours.size, np.uint32)
-    count = _orient(offsets, neighbours, place, source, target)
-    return source[:count], target[:count]
+    order = _by_degree(local.gids, local.out_degree)
+    place, starts, begins = _places(order, np.uint32), *np.zeros((2, len(order) + 2), np.int64)
+    targets, sources = np.empty((2, neighbours.size), np.uint32)
+    _orient(offsets, neighbours, order, place, starts, targets, begins, sources)
+    count = starts[-2]
+    return order, place, starts[:-1], targets[:count], (begins[:-1], sources[:count])
 
 
-def _orient_few(offsets, neighbours, place, source, target):
-    """Return what :func:`_orient` returns."""
-    u = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
-    kept = place[u] < place[neighbours]
-    kept[1:] &= (u[1:] != u[:-1]) | (neighbours[1:] != neighbours[:-1])
-    count = np.count_nonzero(kept)
-    source[:count], target[:count] = u[kept], neighbours[kept]
-    return count
+def _orient_few(offsets, neighbours, order, place, starts, targets, begins, sources):
+    source, target = place[np.repeat(np.arange(order.size), np.diff(offsets))], place[neighbours]
+    kept = source < target
+    keys = np.unique(source[kept].astype(np.uint64) << ROW | target[kept])
+    source, target = keys >> ROW, keys.astype(np.uint32)
+    starts[:-1], targets[: keys.size] = offsets_of(source, order.size), target
+    begins[:-1], sources[: keys.size] = offsets_of(target, order.size), source[np.argsort(target, kind="stable")]
 
 
 @njit(cache=True, nogil=True, few=_orient_few)
-def _orient(offsets, neighbours, place, source, target):
-    """List the arcs whose target has the higher place, once for parallel ones, which are adjacent; return the count."""
-    count = 0
-    for u in range(offsets.size - 1):
+def _orient(offsets, neighbours, order, place, starts, targets, begins, sources):
+    """Fill rows with the arcs to higher places, once for parallel arcs, which are adjacent, and with their reverses.
+
+    The reverses are filled first. Then each vertex is appended to the rows of its sources, which ascend so.
+    """
+    for u in range(order.size):
         for e in range(offsets[u], offsets[u + 1]):
-            v = neighbours[e]
-            if place[u] < place[v] and (e == offsets[u] or v != neighbours[e - 1]):
-                source[count], target[count] = u, v
-                count += 1
-    return count
+            p = place[neighbours[e]]
+            if place[u] < p and (e == offsets[u] or neighbours[e] != neighbours[e - 1]):
+                starts[place[u] + 2] += 1
+                begins[p + 2] += 1
+    for p in range(order.size):
+        starts[p + 2] += starts[p + 1]
+        begins[p + 2] += begins[p + 1]
+    for place_of_u in range(order.size):
+        u = order[place_of_u]
+        for e in range(offsets[u], offsets[u + 1]):
+            p = place[neighbours[e]]
+            if place_of_u < p and (e == offsets[u] or neighbours[e] != neighbours[e - 1]):
+                sources[begins[p + 1]] = place_of_u
+                begins[p + 1] += 1
+    for p in range(order.size):
+        for e in range(begins[p], begins[p + 1]):
+            u = sources[e]
+            targets[starts[u + 1]] = p
+            starts[u + 1] += 1
 
 
 def _by_degree(gids: np.ndarray, degrees: np.ndarray) -> np.ndarray:
