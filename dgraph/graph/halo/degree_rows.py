@@ -27,16 +27,12 @@ class DegreeRows(GhostRows):
     Attributes:
         owners: rank that owns each number.
         values: int32 (arcs,), at first how often each arc is listed; empty if the rows are oriented.
-        entering: of oriented rows, offsets and sources of the arcs that enter each number.
+        entering: of oriented rows, offsets and sources of the arcs that enter each number; None of others.
     """
 
     owners: np.ndarray
     values: np.ndarray
-
-    @cached_property
-    def entering(self) -> Rows:
-        """Offsets and sources of the arcs that enter each number, of oriented rows."""
-        return transpose(self.slots, self.offsets, self.targets, None)[:2]
+    entering: Rows | None
 
     @cached_property
     def sources(self) -> np.ndarray:
@@ -102,7 +98,9 @@ def degree_rows(local: LocalGraph, comm: Comm, oriented: bool) -> DegreeRows:
     """
     masters, degrees = local.masters, local.out_degree
     if oriented and comm.size == 1:
-        return _of_whole_graph(local, comm)
+        order, place, offsets, targets, entering = _arranged(local)
+        nobody, lists = np.zeros(len(order), np.int32), [np.zeros(0, np.uint32)]
+        return DegreeRows(comm, local.gids[order], place, offsets, targets, lists, lists, nobody, nobody[:0], entering)
     source, target = _oriented(local) if oriented else _without_loops(local)
     if comm.total(int(source.max(initial=0) >= max(masters, 1))):
         keys = collected(local, comm, 0, (source, target), once=oriented)
@@ -126,7 +124,9 @@ def degree_rows(local: LocalGraph, comm: Comm, oriented: bool) -> DegreeRows:
         owners[lids] = peer
     sent, ghosts = ([number[part].astype(np.uint32) for part in parts] for parts in (sent, ghosts))
     offsets, place = offsets_of(keys >> ROW, len(gids)), number[:masters].astype(np.uint32)
-    return DegreeRows(comm, gids[order], place, offsets, keys.astype(np.uint32), sent, ghosts, owners[order], values)
+    target = keys.astype(np.uint32)
+    entering = transpose(len(gids), offsets, target, None)[:2] if oriented else None
+    return DegreeRows(comm, gids[order], place, offsets, target, sent, ghosts, owners[order], values, entering)
 
 
 def _without_loops(local: LocalGraph) -> Rows:
@@ -135,15 +135,6 @@ def _without_loops(local: LocalGraph) -> Rows:
     target = local.out.neighbours.view(np.uint32)
     kept = source != target
     return source[kept], target[kept]
-
-
-def _of_whole_graph(local: LocalGraph, comm: Comm) -> DegreeRows:
-    """Return the oriented rows of the graph of one rank."""
-    order, place, starts, targets, entering = _arranged(local)
-    nobody, lists = np.zeros(len(order), np.int32), [np.zeros(0, np.uint32)]
-    rows = DegreeRows(comm, local.gids[order], place, starts, targets, lists, lists, nobody, nobody[:0])
-    rows.entering = entering
-    return rows
 
 
 def _oriented(local: LocalGraph) -> Rows:
@@ -179,27 +170,27 @@ def _orient(offsets, neighbours, order, place, starts, targets, begins, sources)
 
     The reverses are filled first. Then each vertex is appended to the rows of its sources, which ascend so.
     """
-    for u in range(order.size):
-        for e in range(offsets[u], offsets[u + 1]):
-            p = place[neighbours[e]]
-            if place[u] < p and (e == offsets[u] or neighbours[e] != neighbours[e - 1]):
-                starts[place[u] + 2] += 1
-                begins[p + 2] += 1
-    for p in range(order.size):
-        starts[p + 2] += starts[p + 1]
-        begins[p + 2] += begins[p + 1]
-    for place_of_u in range(order.size):
-        u = order[place_of_u]
-        for e in range(offsets[u], offsets[u + 1]):
-            p = place[neighbours[e]]
-            if place_of_u < p and (e == offsets[u] or neighbours[e] != neighbours[e - 1]):
-                sources[begins[p + 1]] = place_of_u
-                begins[p + 1] += 1
-    for p in range(order.size):
-        for e in range(begins[p], begins[p + 1]):
-            u = sources[e]
-            targets[starts[u + 1]] = p
-            starts[u + 1] += 1
+    for fills in (False, True):
+        for p in range(order.size):
+            u = order[p]
+            for e in range(offsets[u], offsets[u + 1]):
+                q = place[neighbours[e]]
+                if q <= p or (e > offsets[u] and neighbours[e] == neighbours[e - 1]):
+                    continue
+                if fills:
+                    sources[begins[q + 1]] = p
+                    begins[q + 1] += 1
+                else:
+                    starts[p + 2] += 1
+                    begins[q + 2] += 1
+        for p in range(0 if fills else order.size):
+            starts[p + 2] += starts[p + 1]
+            begins[p + 2] += begins[p + 1]
+    for q in range(order.size):
+        for e in range(begins[q], begins[q + 1]):
+            p = sources[e]
+            targets[starts[p + 1]] = q
+            starts[p + 1] += 1
 
 
 def _by_degree(gids: np.ndarray, degrees: np.ndarray) -> np.ndarray:

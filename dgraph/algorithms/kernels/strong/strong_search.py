@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from dgraph._support.compiled import njit, plain
+from dgraph._support.compiled import njit
 from dgraph.algorithms.bfs_programs import Levels
 from dgraph.algorithms.kernels.strong.hub_component import close_hub
 from dgraph.algorithms.scc import LevelsBack, Reached, Reaching
+from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.row_solver import RowSize, RowSolver
 from dgraph.engine.rounds.context import Context
 from dgraph.graph.local import LocalGraph
@@ -27,7 +28,7 @@ MOST = 1 << 22
 """Vertices that several ranks gather, at most, and a quarter of their arcs."""
 
 FEW = 1 << 16
-"""Vertices and arcs up to which the search takes less time than its compilation."""
+"""Vertices and arcs up to which one search takes less time than its compilation."""
 
 
 class StrongSearch(RowSolver):
@@ -101,15 +102,12 @@ def search(
     split = back is None and bool(count) and part.min() != part.max()
     times, low, stack = np.zeros((3, count), np.uint32)
     columns = offsets, targets, part, ids, part.copy(), offsets[:count].copy(), times, low, np.empty(count, int), stack
-    if count + int(offsets[count]) > FEW:
-        hub = 0 if back is None else close_hub(offsets, targets, *back, ids, columns[4], low, stack)
-        components, largest = _search(split, *columns)
-        return columns[4], components + (hub > 0), max(largest, hub)
-    lists = [column.tolist() for column in columns]
-    components, largest = plain(_search)(split, *lists)
-    return np.array(lists[4], np.int64), components, largest
+    hub = 0 if back is None else close_hub(offsets, targets, *back, ids, columns[4], low, stack)
+    components, largest = _search(split, *columns)
+    return columns[4], components + (hub > 0), max(largest, hub)
 
 
+@plain_first(most=FEW)
 @njit(cache=True, nogil=True)
 def _search(split, offsets, targets, part, ids, labels, cursor, times, low, parent, stack):
     """Set the labels of undecided vertices by Tarjan's search: a component is on the stack above its first vertex.
