@@ -96,17 +96,16 @@ def _count(t, threads, offsets, targets, sources, starts, row_offsets, row_targe
                 both, i = 0, offsets[u + 1] - 1
                 while targets[i] > v:
                     found_at = place[targets[i]]
-                    if found_at:
-                        closed[found_at - 1] += 1
-                        both += 1
+                    closed[found_at] += 1  # without a branch: 0 counts the others
+                    both += found_at > 0
                     i -= 1
                 if both:
                     fetch_add(counts, u, both)
                     here += both
             for i in range(first, stop):
-                if closed[i - first]:
-                    fetch_add(counts, np.int64(row_targets[i]), closed[i - first])
-                    closed[i - first] = 0
+                if closed[i - first + 1]:
+                    fetch_add(counts, np.int64(row_targets[i]), closed[i - first + 1])
+                    closed[i - first + 1] = 0
                 place[row_targets[i]] = 0
             if here:
                 fetch_add(counts, v, here)
