@@ -27,12 +27,12 @@ class DegreeRows(GhostRows):
     Attributes:
         owners: rank that owns each number.
         values: int32 (arcs,), at first how often each arc is listed; empty if the rows are oriented.
-        entering: of oriented rows, offsets and sources of the arcs that enter each number; None of others.
+        entering: of oriented rows, offsets and sources of the arcs that enter each number; empty of others.
     """
 
     owners: np.ndarray
     values: np.ndarray
-    entering: Rows | None
+    entering: Rows
 
     @cached_property
     def sources(self) -> np.ndarray:
@@ -125,7 +125,7 @@ def degree_rows(local: LocalGraph, comm: Comm, oriented: bool) -> DegreeRows:
     sent, ghosts = ([number[part].astype(np.uint32) for part in parts] for parts in (sent, ghosts))
     offsets, place = offsets_of(keys >> ROW, len(gids)), number[:masters].astype(np.uint32)
     target = keys.astype(np.uint32)
-    entering = transpose(len(gids), offsets, target, None)[:2] if oriented else None
+    entering = transpose(len(gids), offsets, target, None)[:2] if oriented else (offsets[:0], target[:0])
     return DegreeRows(comm, gids[order], place, offsets, target, sent, ghosts, owners[order], values, entering)
 
 

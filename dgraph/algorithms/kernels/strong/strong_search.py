@@ -172,10 +172,10 @@ def _gathered(ctx: Context, part: np.ndarray) -> tuple[np.ndarray, int, int] | N
     sources, targets = (np.concatenate(comm.allgatherv(ends)) for ends in arcs)
     offsets = np.zeros(len(gids) + 1, np.int64)
     np.cumsum(np.bincount(sources, minlength=len(gids)), out=offsets[1:])
-    labels, *counts = search(offsets, targets[np.argsort(sources, kind="stable")], parts, ids)
+    labels, components, largest = search(offsets, targets[np.argsort(sources, kind="stable")], parts, ids)
     after = part.copy()
     after[open_here] = labels[np.searchsorted(gids, local.gids[open_here])]
-    return after, *counts
+    return after, components, largest
 
 
 def _arcs(local: LocalGraph, gids: np.ndarray, parts: np.ndarray) -> tuple[Any, Any]:
