@@ -206,7 +206,12 @@ WHAT = {
         lambda asked: (
             structure_gpu.measure(_named(asked.rows, structure_gpu.ROWS), asked.repeat, asked.results)
             if asked.backend == "cuda"
-            else structure.measure(_named(asked.graphs, structure.GRAPHS), asked.repeat, asked.results)
+            else structure.measure(
+                _named(asked.graphs, structure.GRAPHS),
+                asked.rows and asked.rows.split(","),
+                asked.repeat,
+                asked.results,
+            )
         ),
     ),
     "measures": (

@@ -163,7 +163,7 @@ def _rows(programs: Path, files: dict[bool, Path], names: list[str], threads: in
             sources = drawn[i % SOURCES]
             theirs, _ = _theirs([*command, *row.words(sources), *extra], threads)
             pairs.append((theirs, _ours(row, graph, sources)))
-        yield {"row": name, "pairs": pairs, "words": [str(word) for word in extra]} | _ratio(pairs)
+        yield {"row": name, "pairs": pairs, "words": [str(word) for word in extra]} | compared(pairs)
 
 
 def _theirs(command: list, threads: int, *words: str) -> tuple[float, str]:
@@ -195,7 +195,7 @@ def _check(name: str, row: Row, command: list, threads: int, result: dgraph.Resu
         raise SystemExit(f"{name}: {key} is {result.summary[key]}; GAPBS printed this, nothing was measured:\n{text}")
 
 
-def _ratio(pairs: list[tuple[float, float]]) -> dict:
+def compared(pairs: list[tuple[float, float]]) -> dict:
     """Return medians, and the median ratio with its 95 % interval by order statistics of the pairs."""
     ratios = sorted(theirs / ours for theirs, ours in pairs)
     count, below, cut = len(ratios), 0.0, 0

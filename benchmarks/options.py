@@ -87,7 +87,9 @@ OWN: dict[tuple[str, str], dict] = {
     ("pipeline", "rows"): {"help": f"some of {', '.join(pipeline.ROWS)}"},
     ("service", "rows"): {"help": f"some of {', '.join(service.PARTS)}"},
     ("service", "graphs"): {"help": "one NAME:SIZE"},
-    ("structure", "rows"): {"help": f"with --backend cuda: some of {', '.join(structure_gpu.ROWS)}"},
+    ("structure", "rows"): {
+        "help": f"tasks, with commas between them; with --backend cuda: of {', '.join(structure_gpu.ROWS)}",
+    },
     ("communities", "scale"): {
         "type": str, "choices": tuple(communities.SIZES), "default": "small", "help": "default small",
     },

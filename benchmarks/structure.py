@@ -1,57 +1,77 @@
-"""Algorithms of structure on one CPU rank with two threads, against NetworKit, igraph and NetworkX in one run.
+"""Algorithms of structure on one CPU rank with two threads, against NetworKit, igraph, SciPy and NetworkX in one run.
 
-Every library has its graph before the clock starts, calls alternate, and answers are compared; cdlp, mis and color have
-answers of their own in each library, of which the size is shown. NetworkX takes part on ``SMALLEST``, once.
+Every library has its graph before the clock starts, and answers are compared; cdlp, mis and color have answers of their
+own in each library, of which the size is shown. After a call of each library, calls of dgraph and of the libraries that
+took less than ``CLOSE`` times the quickest alternate. NetworkX takes part on ``SMALLEST``, once.
 """
 
 from __future__ import annotations
 
 import statistics
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import dgraph
-from benchmarks import peers, record
+from benchmarks import gapbs, peers, record
 
-GRAPHS = {f"rmat{scale}": f"rmat:{scale}" for scale in (8, 14, 16, 18)} | {"grid": "grid:512x512"}
+GRAPHS = {f"rmat{scale}": f"rmat:{scale}" for scale in (8, 14, 16, 18)} | {
+    "grid": "grid:512x512", "road": "road:512x512",
+}  # fmt: skip
 SMALLEST = ("rmat8",)
 THREADS = 2
+CLOSE = 1.5
+SEARCHES = 64
+"""Sources of multi_source_bfs."""
+
+PROBES = slice(None, None, 997)
+"""Vertices at which the distances of the last source are compared."""
+
+EXACT = 1 << 12
+"""Vertices up to which closeness is of all sources; beyond, of ``SEARCHES`` drawn ones."""
 
 Task = Callable[[], Any]
-OWN = ("cdlp", "mis", "color")
+OWN = ("cdlp", "mis", "color", "closeness of 64")
 """Tasks whose answers differ between libraries."""
 
 SLOW = ("grid", "hits")
 """Graph and task left out: two eigenvalues of the grid are nearly equal, and iterations end far from each other."""
 
 
-def measure(graphs: list[str], repeat: int, folder: Path) -> None:
-    """Write ``structure.json`` and ``.md``."""
-    peers.install(("networkit", "igraph"))
-    rows = []
+def measure(graphs: list[str], rows: list[str] | None, repeat: int, folder: Path) -> None:
+    """Write ``structure.json`` and ``.md``; ``rows``: tasks, or None for all."""
+    peers.install(peers.LIBRARIES)
+    measured = []
     for name in graphs:
         for task, sides in _tasks(name).items():
-            if (name, task) == SLOW:
+            if (name, task) == SLOW or (rows and task.partition(" of ")[0] not in rows):
                 continue
-            for library, answer, seconds in _timed(task, sides, repeat):
-                rows.append({"graph": name, "task": task, "library": library, "answer": answer, "seconds": seconds})
-                print(_line(rows[-1]), flush=True)
-    where = record.circumstances(("networkit", "igraph", "networkx"))
-    record.write(folder, "structure", {"circumstances": where, "rows": rows}, _table(rows))
+            measured.append({"graph": name, "task": task} | _timed(task, sides, repeat))
+            print(_lines(measured[-1]), flush=True)
+    where = record.circumstances((*peers.LIBRARIES, "networkx"))
+    record.write(folder, "structure", {"circumstances": where, "rows": measured}, _table(measured))
 
 
-def _timed(task: str, sides: dict[str, Task], repeat: int) -> Iterator[tuple[str, float, list[float]]]:
-    """Yield library, answer and the seconds of each call; the first calls do not count, but for NetworkX."""
-    answers, seconds = peers.alternating(sides, repeat)
+def _timed(task: str, sides: dict[str, Task], repeat: int) -> dict:
+    """Return answers and seconds by library, and the ratio of the quickest peer's calls to dgraph's."""
+    sides["dgraph"]()
+    answers, seconds = peers.alternating(sides, 1)
     for library, values in answers.items():
         if task not in OWN:
             np.testing.assert_allclose(values, answers["dgraph"], 1e-5, 1e-7, err_msg=f"{task}: {library}")
-    for library in sides:
-        yield library, float(np.sum(answers[library])), seconds[library]
+    others = {library: min(times) for library, times in seconds.items() if library != "dgraph"}
+    near = [library for library, least in others.items() if least < CLOSE * min(others.values())]
+    close = {library: call for library, call in sides.items() if library in ("dgraph", *near)}
+    seconds |= peers.alternating(close, repeat)[1]
+    row = {"answers": {library: float(np.sum(values)) for library, values in answers.items()}, "seconds": seconds}
+    if others:
+        quickest = min(near, key=lambda library: statistics.median(seconds[library]))
+        pairs = list(zip(seconds[quickest], seconds["dgraph"], strict=False))
+        row |= {"quickest": quickest} | gapbs.compared(pairs)
+    return row
 
 
 def _tasks(name: str) -> dict[str, dict[str, Task]]:
@@ -61,17 +81,25 @@ def _tasks(name: str) -> dict[str, dict[str, Task]]:
     graph = directed.undirected() if directed.directed else directed
     ours = _ours(graph, directed)
     tasks = {task: {"dgraph": call} for task, call in ours.items()}
-    sides = [("networkit", _networkit), ("igraph", _igraph)]
+    sides = [("networkit", _networkit), ("igraph", _igraph), ("scipy", _scipy)]
     for library, make in [*sides, ("networkx", _networkx)] if name in SMALLEST else sides:
         for task, call in make(*_ends(graph), _arcs(directed), graph.n).items():
-            tasks[task][library] = call
+            if task in tasks:
+                tasks[task][library] = call
     return tasks
 
 
 def _ours(graph: dgraph.Graph, directed: dgraph.Graph) -> dict[str, Task]:
-    def run(name: str, other: dgraph.Graph = graph) -> dgraph.Result:
-        return dgraph.run(name, other)
+    def run(name: str, other: dgraph.Graph = graph, **parameters: Any) -> dgraph.Result:
+        return dgraph.run(name, other, **parameters)
 
+    def distances() -> np.ndarray:
+        columns = run("multi_source_bfs", sources=list(range(SEARCHES))).columns
+        values = columns[f"distance_{SEARCHES - 1}"][PROBES]
+        return np.where(values > graph.n, -1, values)
+
+    exact = graph.n <= EXACT
+    closeness = "closeness" if exact else f"closeness of {SEARCHES}"
     return {
         "triangles": lambda: run("triangles").summary["triangles"],
         "lcc": lambda: run("lcc").columns["lcc"],
@@ -82,6 +110,9 @@ def _ours(graph: dgraph.Graph, directed: dgraph.Graph) -> dict[str, Task]:
         "mis": lambda: run("mis").summary["members"],
         "color": lambda: run("color").summary["colors"],
         "hits": lambda: run("hits").columns["authorities"],
+        "kcore": lambda: run("kcore").columns["core_number"].max(),
+        closeness: lambda: run("closeness", k=None if exact else SEARCHES).columns["closeness"],
+        "multi_source_bfs": distances,
     }
 
 
@@ -110,7 +141,17 @@ def _networkit(source, target, weight, arcs, n: int) -> dict[str, Task]:
     def triangles():
         return round(sum(nk.sparsification.TriangleEdgeScore(plain).run().scores()) / 3)
 
+    def distances():
+        search = nk.distance.SPSP(plain, list(range(SEARCHES))).run()
+        values = np.array([search.getDistance(SEARCHES - 1, v) for v in range(n)[PROBES]])
+        return np.where(values > n, -1, values)
+
+    general = nk.centrality.ClosenessVariant.GENERALIZED
     return {
+        "kcore": lambda: nk.centrality.CoreDecomposition(plain).run().maxCoreNumber(),
+        "closeness": lambda: nk.centrality.Closeness(plain, True, general).run().scores(),
+        f"closeness of {SEARCHES}": lambda: nk.centrality.ApproxCloseness(plain, SEARCHES, 0.1, True).run().scores(),
+        "multi_source_bfs": distances,
         "triangles": triangles,
         "lcc": lambda: np.array(nk.centrality.LocalClusteringCoefficient(plain, True).run().scores()),
         "cdlp": lambda: nk.community.PLP(plain, maxIterations=10).run().getPartition().numberOfSubsets(),
@@ -136,7 +177,13 @@ def _igraph(source, target, weight, arcs, n: int) -> dict[str, Task]:
             scores = np.array(graph.authority_score(weights=weights))
         return scores / scores.sum()
 
+    def distances():
+        values = np.array(graph.distances(source=range(SEARCHES))[-1][PROBES])
+        return np.where(np.isinf(values), -1, values)
+
     return {
+        "kcore": lambda: max(graph.coreness()),
+        "multi_source_bfs": distances,
         "triangles": lambda: len(graph.list_triangles()),
         "lcc": lambda: graph.transitivity_local_undirected(mode="zero"),
         "cdlp": lambda: len(graph.community_label_propagation()),
@@ -144,6 +191,27 @@ def _igraph(source, target, weight, arcs, n: int) -> dict[str, Task]:
         "scc": strong,
         "color": lambda: max(graph.vertex_coloring_greedy()) + 1,
         "hits": hits,
+    }
+
+
+def _scipy(source, target, weight, arcs, n: int) -> dict[str, Task]:
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components, dijkstra, minimum_spanning_tree
+
+    def matrix(values, source, target):
+        return coo_array((values.astype(float), (source.astype(np.int32), target.astype(np.int32))), (n, n)).tocsr()
+
+    weighted, one_way = matrix(weight, source, target), matrix(np.ones(arcs[0].size), *arcs)
+    both = weighted + weighted.T
+
+    def distances():
+        values = dijkstra(both, indices=range(SEARCHES), unweighted=True)[-1][PROBES]
+        return np.where(np.isinf(values), -1, values)
+
+    return {
+        "mst": lambda: minimum_spanning_tree(weighted).sum(),
+        "scc": lambda: connected_components(one_way, connection="strong")[0],
+        "multi_source_bfs": distances,
     }
 
 
@@ -180,12 +248,17 @@ def _networkx(source, target, weight, arcs, n: int) -> dict[str, Task]:
 
 
 def _table(rows: list[dict]) -> str:
-    return "\n".join(["| graph | task | library | ms (least–most) | size |", "|-|-|-|-|-|", *map(_line, rows)]) + "\n"
+    head = "| graph | task | library | ms (least–most) | size | quickest ÷ dgraph (95 %) |"
+    return "\n".join([head, "|-|-|-|-|-|-|", *map(_lines, rows)]) + "\n"
 
 
-def _line(row: dict) -> str:
-    median, least, most = (1e3 * statistic(row["seconds"]) for statistic in (statistics.median, min, max))
-    return (
-        f"| {row['graph']} | {row['task']} | {row['library']} | {median:,.1f} ({least:,.1f}–{most:,.1f}) "
-        f"| {row['answer']:,.6g} |"
-    )
+def _lines(row: dict) -> str:
+    lines = []
+    for library, seconds in row["seconds"].items():
+        median, least, most = (1e3 * statistic(seconds) for statistic in (statistics.median, min, max))
+        ratio = ""
+        if library == row.get("quickest"):
+            ratio = f"{row['ratio']:.2f} ({row['interval'][0]:.2f}–{row['interval'][1]:.2f})"
+        cells = f"{library} | {median:,.2f} ({least:,.2f}–{most:,.2f}) | {row['answers'][library]:,.6g} | {ratio}"
+        lines.append(f"| {row['graph']} | {row['task']} | {cells} |")
+    return "\n".join(lines)

@@ -90,14 +90,16 @@ class Scc(Algorithm):
 
     def _by_programs(self, ctx: Context) -> Answer:
         """Split parts by programs until every vertex is decided; collective."""
-        original = ctx.local.original[: ctx.local.masters]
-        search, part, giant, finished = ctx.solver("strong search"), np.full(original.size, -1), -1, True
-        if search is None or not search.alone(ctx):
-            pivot = _pivot(ctx, original)
-            part, giant, finished = (original.copy(), -1, True) if pivot is None else _around(ctx, pivot, original)
+        original, search = ctx.local.original[: ctx.local.masters], ctx.solver("strong search")
+        alone = search is not None and search.alone(ctx)
+        if alone and (decided := search.solve(ctx, np.full(original.size, -1), ctx.local.n)) is not None:
+            labels, components, largest = decided
+            return Answer({"labels": labels}, {"components": components, "largest": largest})
+        pivot = _pivot(ctx, original)
+        part, giant, finished = (original.copy(), -1, True) if pivot is None else _around(ctx, pivot, original)
         while finished and (undecided := ctx.total(int(np.count_nonzero(part < 0)))):
             decided = search and search.solve(ctx, part, undecided)
-            part, finished = _split(ctx, part) if decided is None else (decided, True)
+            part, finished = _split(ctx, part) if decided is None else (decided[0], True)
         labels = part if finished else np.maximum(part, -1)
         components = ctx.total(int(np.count_nonzero(labels == original)))
         largest = _largest(labels, original, giant, ctx) if components else 0

@@ -65,7 +65,7 @@ def test_paths_and_rings_in_no_order(limit, monkeypatch):
     if limit not in ("none", "compiled"):
         monkeypatch.setattr(strong_search, "SMALL", 0)
     if limit == "compiled":
-        monkeypatch.setattr(strong_search, "FEW", 0)
+        monkeypatch.setattr(strong_search._search, "_compiles", True)
     monkeypatch.setattr(
         strong_search, "MOST", {"all is left to programs": 0, "ranks have too many arcs": 200}.get(limit, 10**6)
     )
@@ -92,6 +92,7 @@ def test_paths_and_rings_in_no_order(limit, monkeypatch):
 def test_component_of_a_hub(arcs, monkeypatch):
     """Check passes that end, passes that give up (a shuffled ring), and a hub that is alone in its component."""
     monkeypatch.setattr(strong_search, "FEW", 0)
+    monkeypatch.setattr(strong_search._search, "_compiles", True)
     draw = np.random.default_rng(3)
     n, order = 600, draw.permutation(600)
     src, dst = draw.integers(0, n, (2, 1500)) if arcs == "uniform" else (order, np.roll(order, -1))

@@ -12,6 +12,7 @@ import dgraph
 from dgraph.algorithms.kernels.wedges import wedges_memory
 from dgraph.comm import SerialComm, world
 from dgraph.errors import ValidationFailed
+from dgraph.graph.halo import degree_rows
 from dgraph.validate import validate
 
 
@@ -116,3 +117,25 @@ def test_mutants_of_the_kernel_are_rejected(mutant, monkeypatch):
     with pytest.raises(ValidationFailed):
         flat_run("triangles", graph, backend=backend, validate=True)
     assert backend.device.changed == {mutant}
+
+
+@pytest.mark.mpi_skip
+def test_rows_of_places_by_numpy_and_by_machine_code():
+    """Compare both versions on graphs with loops and parallel edges, and with an empty one."""
+    draw = np.random.default_rng(1)
+    for n, edges in ((1, 0), (5, 0), (60, 900)):
+        ends = draw.integers(0, n, (2, edges))
+        source, target = np.concatenate([ends, ends[::-1]], axis=1)
+        order = np.lexsort((target, source))
+        offsets, neighbours = np.searchsorted(source[order], np.arange(n + 1)), target[order].astype(np.uint32)
+        by_degree = np.argsort(np.diff(offsets), kind="stable")
+        place, answers = np.argsort(by_degree).astype(np.uint32), []
+        for orient in (degree_rows._orient_few, degree_rows._orient.py_func):
+            starts, begins = np.zeros((2, n + 2), np.int64)
+            targets, sources = np.zeros((2, neighbours.size), np.uint32)
+            orient(offsets, neighbours, by_degree, place, starts, targets, begins, sources)
+            count = starts[-2]
+            answers.append(
+                [starts[:-1].tolist(), begins[:-1].tolist(), targets[:count].tolist(), sources[:count].tolist()]
+            )
+        assert answers[0] == answers[1]

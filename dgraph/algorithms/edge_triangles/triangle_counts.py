@@ -15,6 +15,7 @@ import numpy as np
 
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import boundary
+from dgraph.graph.halo import DegreeRows
 
 CANCELLED = "the run was cancelled before its triangles were counted"
 
@@ -25,17 +26,17 @@ SMALL = 1 << 14
 """Vertices up to which a count is one part."""
 
 
-def triangles_at(ctx: Context, counter_of: Callable[[np.ndarray, np.ndarray], Any]) -> tuple[np.ndarray, np.ndarray]:
+def triangles_at(ctx: Context, counter_of: Callable[[DegreeRows], Any]) -> tuple[np.ndarray, np.ndarray]:
     """Return the number of triangles at each master and its number of distinct neighbours; collective.
 
-    Loops are left out, and parallel edges count once. ``counter_of`` makes a counter for rows of offsets and targets.
+    Loops are left out, and parallel edges count once. ``counter_of`` makes a counter for oriented rows.
 
     Returns:
         two int64 arrays (masters,).
     """
     with ctx.record("compute"):
         rows = ctx.rows("ghosts", "degree", oriented=True)
-        counter, number = counter_of(rows.offsets, rows.targets), 0
+        counter, number = counter_of(rows), 0
         parts = PARTS if ctx.local.n > SMALL else 1
         for offsets, targets in chain([(rows.offsets, rows.targets)], rows.pieces()):
             for middles in counter.count(offsets, targets, parts):

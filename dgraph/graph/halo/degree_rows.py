@@ -17,6 +17,7 @@ from dgraph.comm.owner_directed import scatter, swap
 from dgraph.graph.halo.collected_arcs import ROW, Rows, collected, offsets_of, rows_of_keys
 from dgraph.graph.halo.ghost_rows import GhostRows, mirror_lists, name_ghosts
 from dgraph.graph.local import LocalGraph
+from dgraph.graph.rows import transpose
 
 
 @dataclass
@@ -26,10 +27,12 @@ class DegreeRows(GhostRows):
     Attributes:
         owners: rank that owns each number.
         values: int32 (arcs,), at first how often each arc is listed; empty if the rows are oriented.
+        entering: of oriented rows, offsets and sources of the arcs that enter each number; empty of others.
     """
 
     owners: np.ndarray
     values: np.ndarray
+    entering: Rows
 
     @cached_property
     def sources(self) -> np.ndarray:
@@ -94,6 +97,10 @@ def degree_rows(local: LocalGraph, comm: Comm, oriented: bool) -> DegreeRows:
         UsageError: a graph of 2³² vertices or more on several ranks.
     """
     masters, degrees = local.masters, local.out_degree
+    if oriented and comm.size == 1:
+        order, place, offsets, targets, entering = _arranged(local)
+        nobody, lists = np.zeros(len(order), np.int32), [np.zeros(0, np.uint32)]
+        return DegreeRows(comm, local.gids[order], place, offsets, targets, lists, lists, nobody, nobody[:0], entering)
     source, target = _oriented(local) if oriented else _without_loops(local)
     if comm.total(int(source.max(initial=0) >= max(masters, 1))):
         keys = collected(local, comm, 0, (source, target), once=oriented)
@@ -117,7 +124,9 @@ def degree_rows(local: LocalGraph, comm: Comm, oriented: bool) -> DegreeRows:
         owners[lids] = peer
     sent, ghosts = ([number[part].astype(np.uint32) for part in parts] for parts in (sent, ghosts))
     offsets, place = offsets_of(keys >> ROW, len(gids)), number[:masters].astype(np.uint32)
-    return DegreeRows(comm, gids[order], place, offsets, keys.astype(np.uint32), sent, ghosts, owners[order], values)
+    target = keys.astype(np.uint32)
+    entering = transpose(len(gids), offsets, target, None)[:2] if oriented else (offsets[:0], target[:0])
+    return DegreeRows(comm, gids[order], place, offsets, target, sent, ghosts, owners[order], values, entering)
 
 
 def _without_loops(local: LocalGraph) -> Rows:
@@ -130,34 +139,59 @@ def _without_loops(local: LocalGraph) -> Rows:
 
 def _oriented(local: LocalGraph) -> Rows:
     """Return the sources and targets (lids) of local arcs to a vertex of higher degree, or gid."""
+    order, _, starts, targets, _ = _arranged(local)
+    order = order.astype(np.uint32)
+    return np.repeat(order, np.diff(starts)), order[targets]
+
+
+def _arranged(local: LocalGraph) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Rows]:
+    """Return the order of vertices by degree and their places; starts and targets of oriented rows; arcs that enter."""
     offsets, neighbours = local.out.offsets, local.out.neighbours.view(np.uint32)
-    place = _places(_by_degree(local.gids, local.out_degree), np.uint32)
-    source, target = np.empty(neighbours.size, np.uint32), np.empty(neighbours.size, np.uint32)
-    count = _orient(offsets, neighbours, place, source, target)
-    return source[:count], target[:count]
+    order = _by_degree(local.gids, local.out_degree)
+    place, starts, begins = _places(order, np.uint32), *np.zeros((2, len(order) + 2), np.int64)
+    targets, sources = np.empty((2, neighbours.size), np.uint32)
+    _orient(offsets, neighbours, order, place, starts, targets, begins, sources)
+    count = starts[-2]
+    return order, place, starts[:-1], targets[:count], (begins[:-1], sources[:count])
 
 
-def _orient_few(offsets, neighbours, place, source, target):
-    """Return what :func:`_orient` returns."""
-    u = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
-    kept = place[u] < place[neighbours]
-    kept[1:] &= (u[1:] != u[:-1]) | (neighbours[1:] != neighbours[:-1])
-    count = np.count_nonzero(kept)
-    source[:count], target[:count] = u[kept], neighbours[kept]
-    return count
+def _orient_few(offsets, neighbours, order, place, starts, targets, begins, sources):
+    source, target = place[np.repeat(np.arange(order.size), np.diff(offsets))], place[neighbours]
+    kept = source < target
+    keys = np.unique(source[kept].astype(np.uint64) << ROW | target[kept])
+    source, target = keys >> ROW, keys.astype(np.uint32)
+    starts[:-1], targets[: keys.size] = offsets_of(source, order.size), target
+    begins[:-1], sources[: keys.size] = offsets_of(target, order.size), source[np.argsort(target, kind="stable")]
 
 
 @njit(cache=True, nogil=True, few=_orient_few)
-def _orient(offsets, neighbours, place, source, target):
-    """List the arcs whose target has the higher place, once for parallel ones, which are adjacent; return the count."""
-    count = 0
-    for u in range(offsets.size - 1):
+def _orient(offsets, neighbours, order, place, starts, targets, begins, sources):
+    """Fill rows with the arcs to higher places, once for parallel arcs, which are adjacent, and with their reverses.
+
+    Rows are listed without branches, which half of the arcs would mispredict. Their reverses ascend, and rows that are
+    filled from these ascend, too.
+    """
+    k = 0
+    for p in range(order.size):
+        u, last = order[p], np.uint32(p)
         for e in range(offsets[u], offsets[u + 1]):
-            v = neighbours[e]
-            if place[u] < place[v] and (e == offsets[u] or v != neighbours[e - 1]):
-                source[count], target[count] = u, v
-                count += 1
-    return count
+            q = place[neighbours[e]]
+            targets[k] = q
+            k += (q > p) & (q != last)
+            last = q
+        starts[p + 2] = k
+    for e in range(k):
+        begins[targets[e] + 2] += 1
+    for p in range(order.size):
+        begins[p + 2] += begins[p + 1]
+    for p in range(order.size):
+        for e in range(starts[p + 1], starts[p + 2]):
+            begins[targets[e] + 1] += 1
+            sources[begins[targets[e] + 1] - 1] = p
+    for q in range(order.size):
+        for e in range(begins[q], begins[q + 1]):
+            starts[sources[e] + 1] += 1
+            targets[starts[sources[e] + 1] - 1] = q
 
 
 def _by_degree(gids: np.ndarray, degrees: np.ndarray) -> np.ndarray:

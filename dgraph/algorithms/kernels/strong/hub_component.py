@@ -16,7 +16,8 @@ from dgraph._support.compiled import njit
 def close_hub(offsets, targets, back_offsets, sources, ids, labels, low, work):
     """Set the labels of the hub's component to its smallest id, and their ``low`` to the vertices plus 1.
 
-    A graph in which passes read more arcs than it has vertices and arcs stays as it was.
+    A graph in which passes read more arcs than it has vertices and arcs stays as it was. Returns the component's size,
+    or 0.
     """
     count = len(low)
     marks = np.zeros(count, np.uint8)
@@ -27,14 +28,16 @@ def close_hub(offsets, targets, back_offsets, sources, ids, labels, low, work):
             hub, most = v, arcs
     behind = _spread(hub, np.uint8(0), np.uint8(1), offsets, targets, back_offsets, sources, marks, work)
     if not behind or not _spread(hub, np.uint8(1), np.uint8(2), back_offsets, sources, offsets, targets, marks, work):
-        return
-    smallest = ids[hub]
+        return 0
+    smallest, size = ids[hub], 0
     for v in range(count):
         if marks[v] == 2:
             smallest = min(smallest, ids[v])
     for v in range(count):
         if marks[v] == 2:
             labels[v], low[v] = smallest, count + 1
+            size += 1
+    return size
 
 
 @njit(cache=True, nogil=True)

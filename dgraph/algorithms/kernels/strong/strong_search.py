@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from dgraph._support.compiled import njit, plain
+from dgraph._support.compiled import njit
 from dgraph.algorithms.bfs_programs import Levels
 from dgraph.algorithms.kernels.strong.hub_component import close_hub
 from dgraph.algorithms.scc import LevelsBack, Reached, Reaching
+from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.row_solver import RowSize, RowSolver
 from dgraph.engine.rounds.context import Context
 from dgraph.graph.local import LocalGraph
@@ -27,7 +28,7 @@ MOST = 1 << 22
 """Vertices that several ranks gather, at most, and a quarter of their arcs."""
 
 FEW = 1 << 16
-"""Vertices and arcs up to which the search takes less time than its compilation."""
+"""Vertices and arcs up to which one search takes less time than its compilation."""
 
 
 class StrongSearch(RowSolver):
@@ -56,13 +57,16 @@ class StrongSearch(RowSolver):
         serial = ctx.comm.size == 1 and (self.backend.host_threads == 1 or local.m < 2 * local.n)
         return serial or local.m <= SMALL
 
-    def solve(self, ctx: Context, part: np.ndarray, undecided: int) -> np.ndarray | None:
+    def solve(self, ctx: Context, part: np.ndarray, undecided: int) -> tuple[np.ndarray, int, int] | None:
         """Return the part of each master, its component where it was undecided; None: ranks have too much; collective.
 
         Args:
             ctx: the run.
             part: int64 (masters,); negative: undecided, in the part of this number.
             undecided: number of undecided vertices of all ranks.
+
+        Returns:
+            Parts; and of the components that were found on all ranks the number, and the vertices of the largest.
         """
         local = ctx.local
         serial = ctx.comm.size == 1
@@ -82,8 +86,10 @@ def rows_of(local: LocalGraph) -> tuple[np.ndarray, np.ndarray]:
 
 def search(
     offsets: np.ndarray, targets: np.ndarray, part: np.ndarray, ids: np.ndarray, back: tuple | None = None
-) -> np.ndarray:
+) -> tuple[np.ndarray, int, int]:
     """Return ``part`` with the smallest id of its component for each vertex with a negative one.
+
+    The number of components that were found and the vertices of the largest one follow.
 
     Args:
         offsets: int64, of rows.
@@ -96,24 +102,22 @@ def search(
     split = back is None and bool(count) and part.min() != part.max()
     times, low, stack = np.zeros((3, count), np.uint32)
     columns = offsets, targets, part, ids, part.copy(), offsets[:count].copy(), times, low, np.empty(count, int), stack
-    if count + int(offsets[count]) > FEW:
-        if back is not None:
-            close_hub(offsets, targets, *back, ids, columns[4], low, stack)
-        _search(split, *columns)
-        return columns[4]
-    lists = [column.tolist() for column in columns]
-    plain(_search)(split, *lists)
-    return np.array(lists[4], np.int64)
+    hub = 0 if back is None else close_hub(offsets, targets, *back, ids, columns[4], low, stack)
+    components, largest = _search(split, *columns)
+    return columns[4], components + (hub > 0), max(largest, hub)
 
 
+@plain_first(most=FEW)
 @njit(cache=True, nogil=True)
 def _search(split, offsets, targets, part, ids, labels, cursor, times, low, parent, stack):
     """Set the labels of undecided vertices by Tarjan's search: a component is on the stack above its first vertex.
 
     As in Pearce's form [2016] an arc reads one number of its end: ``low``, 0 of a new vertex and the largest of a
     vertex whose component is complete. Without ``split`` all vertices are of one part, and parts are not compared.
+
+    Returns the number of components and the vertices of the largest one.
     """
-    clock, top, closed = 0, 0, len(part) + 1
+    clock, top, closed, components, largest = 0, 0, len(part) + 1, 0, 0
     for root in range(len(part)):
         if part[root] >= 0 or low[root]:
             continue
@@ -143,6 +147,7 @@ def _search(split, offsets, targets, part, ids, labels, cursor, times, low, pare
                     top -= 1
                     smallest = min(smallest, ids[stack[top]])
                 top -= 1
+                components, largest = components + 1, max(largest, last - top)
                 for i in range(top, last):
                     labels[stack[i]] = smallest
                     low[stack[i]] = closed
@@ -150,9 +155,10 @@ def _search(split, offsets, targets, part, ids, labels, cursor, times, low, pare
             if above >= 0:
                 low[above] = min(low[above], low[v])
             v = above
+    return components, largest
 
 
-def _gathered(ctx: Context, part: np.ndarray) -> np.ndarray | None:
+def _gathered(ctx: Context, part: np.ndarray) -> tuple[np.ndarray, int, int] | None:
     """Solve the rest on each rank alike; None: it has too many arcs; collective."""
     comm, local = ctx.comm, ctx.local
     open_here = np.flatnonzero(part < 0)
@@ -166,10 +172,10 @@ def _gathered(ctx: Context, part: np.ndarray) -> np.ndarray | None:
     sources, targets = (np.concatenate(comm.allgatherv(ends)) for ends in arcs)
     offsets = np.zeros(len(gids) + 1, np.int64)
     np.cumsum(np.bincount(sources, minlength=len(gids)), out=offsets[1:])
-    labels = search(offsets, targets[np.argsort(sources, kind="stable")], parts, ids)
+    labels, components, largest = search(offsets, targets[np.argsort(sources, kind="stable")], parts, ids)
     after = part.copy()
     after[open_here] = labels[np.searchsorted(gids, local.gids[open_here])]
-    return after
+    return after, components, largest
 
 
 def _arcs(local: LocalGraph, gids: np.ndarray, parts: np.ndarray) -> tuple[Any, Any]:

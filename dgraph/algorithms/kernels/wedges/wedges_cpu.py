@@ -22,7 +22,7 @@ from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.backend.row_solver import RowSize
 from dgraph.engine.rounds.context import Context
-from dgraph.graph.rows import transpose
+from dgraph.graph.halo import DegreeRows
 
 CHUNK = 32
 """Vertices that a thread takes at a time, hubs first."""
@@ -50,39 +50,35 @@ class Wedges(HostSolver):
 
 
 class Counter:
-    """Counter of triangles of one set of rows of u: offsets int64 (vertices + 1,), targets uint32, ascending in a row.
+    """Counter of triangles of one set of rows of u, which are oriented.
 
     Attributes:
         counts: triangles so far, by vertex; each corner of a triangle gets 1. int64 (vertices,).
     """
 
-    def __init__(self, team: Team, offsets: np.ndarray, targets: np.ndarray):
-        self.team, self._offsets, self._targets = team, offsets, targets
-        self.counts = np.zeros(len(offsets) - 1, np.int64)
-        edges = np.arange(len(targets))
-        self._starts, self._sources, self._entering = transpose(len(self.counts), offsets, targets, edges)
+    def __init__(self, team: Team, rows: DegreeRows):
+        self.team, self._rows = team, rows
+        self.counts = np.zeros(rows.slots, np.int64)
 
     def count(self, offsets: np.ndarray, targets: np.ndarray, parts: int) -> Iterator[int]:
         """Add the triangles whose middle corner v has one of these rows; yield the middle corners of each part."""
-        threads = self.team.size if len(self._targets) > SMALL else 1
+        rows, (starts, sources) = self._rows, self._rows.entering
+        threads = self.team.size if len(sources) > SMALL else 1
         longest = int(np.diff(offsets).max(initial=0))
         place, closed = np.zeros((threads, len(self.counts)), np.uint32), np.zeros((threads, longest + 1), np.int64)
-        entering = self._starts[-1] - self._starts[::-1]
+        entering = starts[-1] - starts[::-1]
         bounds = np.searchsorted(entering, entering[-1] * np.arange(1, parts) // parts) // CHUNK * CHUNK
         for begin, end in pairwise([0, *bounds.tolist(), len(self.counts)]):
             self.team.run(
-                _count, threads, self._offsets, self._targets, self._sources, self._starts, self._entering, offsets,
-                targets, place, closed, self.counts, np.array([begin]), end,
+                _count, threads, rows.offsets, rows.targets, sources, starts, offsets, targets, place, closed,
+                self.counts, np.array([begin]), end,
             )  # fmt: skip
             yield end - begin
 
 
 @plain_first
 @njit(**OPTIONS)
-def _count(
-    t, threads, offsets, targets, sources, starts, entering, row_offsets, row_targets, places, founds, counts, taken,
-    end,
-):  # fmt: skip
+def _count(t, threads, offsets, targets, sources, starts, row_offsets, row_targets, places, founds, counts, taken, end):
     place, closed, last = places[t], founds[t], len(counts) - 1
     while True:
         begin = fetch_add(taken, 0, CHUNK)
@@ -96,21 +92,20 @@ def _count(
                 place[row_targets[i]] = i - first + 1
             here = 0
             for arc in range(starts[v], starts[v + 1]):
-                e = entering[arc]
                 u = np.int64(sources[arc])
-                both = 0
-                for i in range(e + 1, offsets[u + 1]):
+                both, i = 0, offsets[u + 1] - 1
+                while targets[i] > v:
                     found_at = place[targets[i]]
-                    if found_at:
-                        closed[found_at - 1] += 1
-                        both += 1
+                    closed[found_at] += 1  # without a branch: 0 counts the others
+                    both += found_at > 0
+                    i -= 1
                 if both:
                     fetch_add(counts, u, both)
                     here += both
             for i in range(first, stop):
-                if closed[i - first]:
-                    fetch_add(counts, np.int64(row_targets[i]), closed[i - first])
-                    closed[i - first] = 0
+                if closed[i - first + 1]:
+                    fetch_add(counts, np.int64(row_targets[i]), closed[i - first + 1])
+                    closed[i - first + 1] = 0
                 place[row_targets[i]] = 0
             if here:
                 fetch_add(counts, v, here)
