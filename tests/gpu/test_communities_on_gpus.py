@@ -202,8 +202,8 @@ def test_a_contraction_to_few_groups_is_that_of_a_cpu(few, mutant, monkeypatch):
 @pytest.mark.parametrize(("device", "mutant"), [
     ("cpu", None), ("gpu", None), ("gpu", ("env.slack[env.targets[e]] = NO_SLACK;", ";")),
     ("gpu", ("return place != env.proposed[v] || (", "return false && (")),
-    ("gpu", ("(u64)env.mass[v]) + (u64)env.mass[v]);\n    });\n}\n\nKERNEL begin",
-             "(u64)0));\n    });\n}\n\nKERNEL begin")),
+    ("gpu", ("(u64)env.mass[v]) + (u64)env.mass[v]);\n    });\n}\n\n// Mark",
+             "(u64)0));\n    });\n}\n\n// Mark")),
 ], ids=["cpu", "gpu", "neighbours", "members", "outflow"])  # fmt: skip
 def test_bounds_outlive_other_labels(device, mutant, monkeypatch):
     """Vertices that gain after communities were split, joined and renamed are those that a fresh partition shows."""

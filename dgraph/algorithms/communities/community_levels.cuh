@@ -7,7 +7,7 @@
 // Number the labels by their smallest vertices; MOVES: how many there are. ``flags``, 0 before, gets NONE less the smallest vertex
 // of each label. Cooperative.
 KERNEL_OF(4) number_groups(i64) {
-    SHARED(Room, room);
+    SHARED(Hall, room);
     u32 due = 0;
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
         u32* first = env.flags + env.labels[v];
@@ -23,7 +23,7 @@ KERNEL_OF(4) number_groups(i64) {
 }
 // Number the labels below ``bound`` in their order. ``flags`` is 0 before. Cooperative.
 KERNEL_OF(4) number_labels(i64 bound) {
-    SHARED(Room, room);
+    SHARED(Hall, room);
     u32 due = 0;
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.flags[env.labels[v]] = 1;
     grid_barrier(env.gate, due);
@@ -52,7 +52,7 @@ KERNEL place_rows(i64) {
 // Number the groups of which arcs lead to others, of ``count`` groups, in ``swept``; MOVES: how many. A group of more than TINY arcs
 // counts without a look. If they are few: the group of each number in ``kept``, and ``filled``. ``flags`` is 0 before. Cooperative.
 KERNEL_OF(4) number_filled(i64 count) {
-    SHARED(Room, room);
+    SHARED(Hall, room);
     u32 due = 0;
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
         const u32 group = env.groups[v];
@@ -141,8 +141,8 @@ KERNEL cut_groups(i64 count) {
         env.block_counts[gpu] = (u64)(nearer ? first - 1 : first);
     }
 }
-KERNEL map_arcs(i64) {
-    SHARED(Room, room);
+KERNEL_OF(6) map_arcs(i64) {
+    SHARED(Hall, room);
     load_lists(room);
     const auto map = [](u32 v, i64 first, i64 last, bool) {
         const i64 shift = env.group_starts[env.groups[v]] + env.row_starts[v] - env.offsets[v];
@@ -156,8 +156,8 @@ KERNEL map_arcs(i64) {
     else walk_all_rows(room.lists, map);
 }
 // The arcs of each row that leave its group, from the row's start on; ``lengths``, 0 before, gets their number.
-KERNEL map_leaving(i64) {
-    SHARED(Room, room);
+KERNEL_OF(6) map_leaving(i64) {
+    SHARED(Hall, room);
     load_lists(room);
     u64 inner = 0;
     walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool begins) {
@@ -221,8 +221,8 @@ KERNEL_OF(4) merge_rows(i64 groups) { // after each other; cooperative
     if (SHARED_ROWS && env.gpus > 1) meet_peers(env.results + LOOPS, true, env.exchange + 1, due);
 }
 // The first ``lengths`` arcs of each row, at its new offset, or at its place in its group's row.
-KERNEL pack_rows(i64 groups) {
-    SHARED(Room, room);
+KERNEL_OF(6) pack_rows(i64 groups) {
+    SHARED(Hall, room);
     load_lists(room, (u32)groups);
     walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool) {
         const i64 start = env.out_offsets ? env.out_offsets[v] : env.group_starts[env.groups[v]] + env.row_starts[v];
@@ -237,8 +237,8 @@ KERNEL pack_rows(i64 groups) {
 // Level 0: arcs that are no loops and weigh something, by the number of each vertex. First they are counted, and in MOVES those that
 // do not ascend: if none, no row has two arcs to one vertex.
 DEVICE u32 number_of(u32 v) { return env.place ? env.place[v] : v; }
-KERNEL count_arcs(i64) {
-    SHARED(Room, room);
+KERNEL_OF(6) count_arcs(i64) {
+    SHARED(Hall, room);
     load_lists(room);
     u64 loops = 0, unordered = 0;
     walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool) {
@@ -261,7 +261,7 @@ KERNEL count_arcs(i64) {
 // Number the vertices that have arcs, ascending: ``swept``: number of each vertex, NONE without arcs; ``kept``: vertex of each number,
 // with its degree in ``group_mass`` and its length in ``group_rows``; MOVES: how many. Cooperative.
 KERNEL_OF(4) number_linked(i64) {
-    SHARED(Room, room);
+    SHARED(Hall, room);
     u32 due = 0;
     const auto linked = [](u32 v) {
         if (!env.lengths[v]) env.swept[v] = NONE;
@@ -274,8 +274,8 @@ KERNEL_OF(4) number_linked(i64) {
     if (thread_rank() == 0) env.results[MOVES] = count;
 }
 // ``lengths``: arcs of each row so far.
-KERNEL copy_arcs(i64) {
-    SHARED(Room, room);
+KERNEL_OF(6) copy_arcs(i64) {
+    SHARED(Hall, room);
     load_lists(room);
     walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool) {
         const u32 number = number_of(v);
@@ -308,7 +308,7 @@ KERNEL connect_some(i64) {
 // By all arcs of vertices outside the chosen piece of their label, until they are in it: of two pieces that an arc unites, one is
 // not chosen, and its end reads the arc. Chosen is that of a vertex of most arcs, most likely the largest piece.
 KERNEL connect_rows(i64) {
-    SHARED(Room, room);
+    SHARED(Hall, room);
     load_lists(room);
     const auto outside = [](u32 v) { return FRESH(env.parts + v) != (u32)env.chosen[env.labels[v]]; };
     walk_some(room.lists, outside, [&](u32 v, i64 first, i64 last, bool) {

@@ -102,6 +102,7 @@ CONSTANT Env env;
 #define MOVES 5
 #define LOOPS 6
 #define STALLED 7
+#define TAKEN 8 // of each sub-round, three words: units of work that blocks have taken, and rows that warps have, of two classes
 
 // True if rows are shared out to several GPUs, and if this one folds that of v.
 DEVICE bool is_shared() { return SHARED_ROWS && env.owned; }
@@ -146,14 +147,16 @@ struct Score { // a gain of 128 bits and its label; NONE: none
     u32 label;
 };
 
-struct Room {
+struct Hall { // of a block that counts, lists or walks rows
     Lists lists;
-    u32 keys[BLOCK_SLOTS];
-    weight_t sums[BLOCK_SLOTS];
     u32 counted[SIDES * CHUNKS];
     u64 base[SIDES * CHUNKS];
-    Score best[BLOCK / 32];
     u64 own[BLOCK / 32];
+};
+struct Room : Hall {
+    u32 keys[BLOCK_SLOTS];
+    weight_t sums[BLOCK_SLOTS];
+    Score best[BLOCK / 32];
     double drift, earlier;
     u32 least, filled; // filled: slots of the table
     Wide first, most, last; // rounds of moves: qualities as in ``search``
@@ -163,7 +166,7 @@ struct Room {
 };
 
 // Sum over the threads of a block.
-DEVICE u64 block_sum(Room& room, u64 x) {
+DEVICE u64 block_sum(Hall& room, u64 x) {
     x = warp_sum(x);
     if (lane_id() == 0) room.own[warp_in_block()] = x;
     __syncthreads();
@@ -182,7 +185,7 @@ DEVICE int group_count(u64 rows) {
 }
 
 // Load the tally, whose sub-rounds are united to ``groups``; 0: those of a round.
-DEVICE void load_lists(Room& room, u32 groups = GROUPS) {
+DEVICE void load_lists(Hall& room, u32 groups = GROUPS) {
     Lists& lists = room.lists;
     u64 rows = 0;
     for (u32 i = threadIdx.x; i < COUNTS; i += BLOCK) {
@@ -213,8 +216,8 @@ DEVICE void load_lists(Room& room, u32 groups = GROUPS) {
 // True for a row that a list takes: of ``all``, those that have arcs, or else active ones.
 DEVICE bool is_listed(u64 v, bool all) { return all ? env.offsets[v + 1] > env.offsets[v] : (FRESH(env.active + v) & ACTIVE) != 0; }
 
-// Count rows into ``next_tally``. By all blocks.
-DEVICE void tally_rows_of(Room& room, i64 salt, bool all) {
+// Count rows into ``next_tally``, each by the thread that marks it. By all blocks.
+DEVICE void tally_rows_of(Hall& room, i64 salt, bool all) {
     for (u32 i = threadIdx.x; i < CHUNKS; i += BLOCK) room.counted[i] = 0;
     __syncthreads();
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
@@ -231,8 +234,11 @@ DEVICE void tally_rows_of(Room& room, i64 salt, bool all) {
         if (room.counted[i]) atomicAdd(env.next_tally + i, (u64)room.counted[i]);
 }
 
-// Write the lists that were counted: of each, own rows from its start on, others from its end. By all blocks.
-DEVICE void list_rows_of(Room& room, i64 salt, bool all) {
+// Write the lists that were counted: of each, own rows from its start on, others from its end. By all blocks; no unit of work of
+// their rows is taken then.
+DEVICE void list_rows_of(Hall& room, i64 salt, bool all) {
+    if (blockIdx.x == 0)
+        for (u32 i = threadIdx.x; i < 3 * MOST_GROUPS; i += BLOCK) env.results[TAKEN + i] = 0;
     const Lists& lists = room.lists;
     const int list_count = lists.groups * CLASSES;
     u64* used = is_shared() ? env.owned : env.used;
@@ -283,31 +289,32 @@ template <class F> DEVICE void walk_chunks(const Lists& lists, int group, const 
         if (first < last) f(v, first, last, before == 0);
     }
 }
+// Every ``step``-th row of a list from the one at ``begin`` on, of which the lanes look up 32 at once: ``f(v, first arc, last)``.
+template <class F> DEVICE void walk_each(u64 begin, u64 end, u64 step, const F& f) {
+    for (u64 i = begin; i < end; i += 32 * step) {
+        const u64 j = i + lane_id() * step;
+        const u32 v = j < end ? FRESH(env.listed + j) : 0, count = __popc(ballot(j < end));
+        const i64 first = j < end ? env.offsets[v] : 0, last = j < end ? env.offsets[v + 1] : 0;
+        for (u32 k = 0; k < count; k++) f(shuffle(v, k), shuffle(first, k), shuffle(last, k));
+    }
+}
 // Rows of a sub-round by whole warps, long ones by ``walk_chunks``, and ``f`` as there.
 template <class F> DEVICE void walk_rows(const Lists& lists, int group, const F& f) {
-    const u64 stop = lists.start[group * CLASSES + 3];
-    for (u64 i = lists.start[group * CLASSES] + warp_rank(); i < stop; i += warps()) {
-        const u32 v = FRESH(env.listed + i);
-        f(v, env.offsets[v], env.offsets[v + 1], true);
-    }
+    const u64* start = lists.start + group * CLASSES;
+    walk_each(start[0] + warp_rank(), start[3], warps(), [&](u32 v, i64 first, i64 last) { f(v, first, last, true); });
     walk_chunks(lists, group, f);
 }
 // Rows of more than SHORT arcs, by warps or blocks: ``f(v, this thread's first arc, last, threads)``.
 template <class F> DEVICE void walk_longer(const Lists& lists, int group, const F& f) {
     const u64* start = lists.start + group * CLASSES;
-    for (u64 i = start[1] + warp_rank(); i < start[2]; i += warps()) {
-        const u32 v = FRESH(env.listed + i);
-        f(v, env.offsets[v] + lane_id(), env.offsets[v + 1], 32);
+#pragma unroll 1
+    for (u32 kind = 1; kind < 3; kind++) {
+        const bool warp = kind == 1;
+        const u64 mine = warp ? warp_rank() : blockIdx.x, all = warp ? warps() : gridDim.x;
+        const u32 me = warp ? lane_id() : threadIdx.x, step = warp ? 32 : BLOCK;
+        walk_each(start[kind] + mine, start[kind + 1], all, [&](u32 v, i64 first, i64 last) { f(v, first + me, last, step); });
     }
-    for (u64 i = start[2] + blockIdx.x; i < start[3]; i += gridDim.x) {
-        const u32 v = FRESH(env.listed + i);
-        f(v, env.offsets[v] + threadIdx.x, env.offsets[v + 1], BLOCK);
-    }
-    for (u64 j = lists.chunk_start[group] + blockIdx.x; j < lists.chunk_start[group + 1]; j += gridDim.x) {
-        const u32 v = FRESH(env.chunk_row + j);
-        const i64 first = env.offsets[v] + (i64)FRESH(env.chunk_index + j) * ROW_CHUNK;
-        f(v, first + threadIdx.x, smaller(first + ROW_CHUNK, env.offsets[v + 1]), BLOCK);
-    }
+    walk_chunks(lists, group, [&](u32 v, i64 first, i64 last, bool) { f(v, first + lane_id(), last, 32); });
 }
 template <class F> DEVICE void walk_all_rows(const Lists& lists, const F& f) {
     for (int group = 0; group < lists.groups; group++) walk_rows(lists, group, f);
@@ -330,7 +337,7 @@ template <class W, class F> DEVICE void walk_some(const Lists& lists, const W& w
 
 // Number those of ``end`` vertices or labels that are ``wanted``, ascending from 0: ``f(vertex, number)``; returns how many there are.
 // By all blocks of a cooperative launch, each for a range and each thread for the same ones in both passes.
-template <class W, class F> DEVICE u64 number_wanted(Room& room, u64 end, u32& due, const W& wanted, const F& f) {
+template <class W, class F> DEVICE u64 number_wanted(Hall& room, u64 end, u32& due, const W& wanted, const F& f) {
     const u64 first = end * blockIdx.x / gridDim.x, last = end * (blockIdx.x + 1) / gridDim.x;
     u64 mine = 0, before = 0, all = 0;
     for (u64 v = first + threadIdx.x; v < last; v += BLOCK) mine += wanted((u32)v);
@@ -359,14 +366,13 @@ template <class W, class F> DEVICE u64 number_wanted(Room& room, u64 end, u32& d
     return all;
 }
 
-// Count rows for lists: all, or active ones.
-KERNEL tally_rows(i64 all) {
-    SHARED(Room, room);
-    tally_rows_of(room, env.next_salt, all != 0);
+// Count all rows for lists, and list them.
+KERNEL tally_rows(i64) {
+    SHARED(Hall, room);
+    tally_rows_of(room, env.next_salt, true);
 }
-
-KERNEL list_rows(i64 all) {
-    SHARED(Room, room);
+KERNEL list_rows(i64) {
+    SHARED(Hall, room);
     load_lists(room);
-    list_rows_of(room, env.salt, all != 0);
+    list_rows_of(room, env.salt, true);
 }

@@ -331,7 +331,7 @@ KERNEL choose_owners(i64) {
 }
 // Drop the bounds of vertices that no longer are in their community's place, and of their neighbours; add up the mass that leaves.
 KERNEL drop_bounds(i64) {
-    SHARED(Room, room);
+    SHARED(Hall, room);
     load_lists(room);
     const auto changed = [](u32 v) {
         const u32 place = env.proposed[(u32)env.chosen[env.labels[v]]];
@@ -347,13 +347,17 @@ KERNEL drop_bounds(i64) {
     });
 }
 
+// Mark vertices that look in the first round: ``all`` that may, or active ones. Count them, and add up the squares of masses.
 KERNEL begin_moves(i64 all) {
+    SHARED(Hall, room);
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
         if (!is_own((u32)v)) env.slack[v] = NO_SLACK;
         const bool looks = all ? env.offsets[v + 1] > env.offsets[v] || env.sizes[env.labels[v]] > 1 : env.active[v];
         env.active[v] = (looks ? ACTIVE : 0) | (env.slack[v] > NO_SLACK ? BOUNDED : 0);
         env.proposed[v] = env.labels[v];
     }
+    add_squares();
+    tally_rows_of(room, env.next_salt, false);
 }
 
 // Totals of the communities, which are 0 before; no bounds of ``slack``, if given.
@@ -367,14 +371,16 @@ KERNEL add_totals(i64) {
 
 KERNEL add_squares_of(i64) { add_squares(); } // masses
 
-// Mark vertices that may gain by a move.
+// Mark and count vertices that may gain by a move.
 KERNEL mark_candidates(i64) {
+    SHARED(Hall, room);
     const double drift = (double)env.drift[0] + (double)env.drift[1];
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
         const u32 own = env.labels[v];
         const bool alone = env.offsets[v + 1] == env.offsets[v] && env.sizes[own] == 1;
         env.active[v] = is_own((u32)v) && !alone && !stays<false>((u32)v, own, env.price * env.mass[v], drift), env.proposed[v] = own;
     }
+    tally_rows_of(room, env.next_salt, false);
 }
 
 // Of the active vertices, leave those active that gain by a move, and count them: ``groups`` after each other. Cooperative.

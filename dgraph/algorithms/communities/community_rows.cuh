@@ -137,57 +137,39 @@ CALLED u64 sum_over(u64 x, u32 lanes) {
 // Rows that a warp takes at once: at most 32, and fewer where ``rows`` are few, so that more warps take some.
 DEVICE u32 rows_each(u64 rows) { return (u32)smaller((rows + warps() - 1) / warps(), (u64)32); }
 
-// Rows of up to 32 arcs from ``begin`` of the list on: a warp takes 32 rows, and as many of these at once as have 32 arcs.
-// Lanes of a row lie side by side, and the first of them ends it. ``each``: rows of a warp, at most 32.
-template <class M> CALLED void fold_packed(const M& maker, u64 begin, u64 end, u32 each = 32) {
-    for (u64 i = begin + each * warp_rank() + lane_id(); i - lane_id() < end; i += each * warps()) {
-        M row = maker;
-        const bool opened = i < end && lane_id() < each && row.open(FRESH(env.listed + i));
-        const i64 start = opened ? env.offsets[row.v] : 0;
-        const u32 count = opened ? (u32)(env.offsets[row.v + 1] - start) : 0, through = sum_up_to_lane(count);
-        if (opened && !count) row.close(0, no_score());
-        const u32 all = shuffle(through, 31);
-        for (u32 before = 0, stop; before < all; before = stop) {
-            stop = shuffle(through, __popc(ballot(through <= before + 32)) - 1);
-            const u32 arc = before + lane_id();
-            const bool mine = arc < stop;
-            const u32 owner = lane_past(through, mine ? arc : stop - 1), row_start = shuffle(through - count, owner);
-            const u32 row_end = shuffle(through, owner);
-            M m = row.of_lane(owner);
-            const i64 e = shuffle(start, owner) + arc - row_start;
-            const u32 label = mine ? m.label(env.targets[e]) : NONE;
-            const u32 same = alike((u64)owner << 32 | label), lanes = label == NONE ? 0 : same;
-            const u64 sum = env.weights ? sum_over(mine ? weight(e) : 0, lanes) : (u64)__popc(lanes);
-            const bool leads = lanes && __ffs(lanes) - 1 == (int)lane_id();
-            Score best = no_score();
-            if (leads && label != m.own) m.visit(label, sum, best);
-            for (u32 step = 1; step < 32; step *= 2) {
-                const u32 lane = lane_id() + step < 32 ? lane_id() + step : lane_id();
-                const Score other = {shuffle(best.high, lane), shuffle(best.low, lane), shuffle(best.label, lane)};
-                if (arc + step < row_end && lane_id() + step < 32 && beats(other, best)) best = other;
-            }
-            const u32 own_leads = ballot(leads && label == m.own) & (u32)(~0ull << lane_id()) &
-                                  (u32)((1ull << smaller(row_end - before, 32u)) - 1);
-            const u64 own = shuffle(sum, own_leads ? __ffs(own_leads) - 1 : lane_id());
-            if (mine && arc == row_start) m.close(own_leads ? own : 0, best);
+// Rows of up to 32 arcs from ``begin`` of the list on, at most 32 rows, by a warp: as many of these at once as have 32 arcs. Lanes
+// of a row lie side by side, and the first of them ends it.
+template <class M> CALLED void fold_packed(const M& maker, u64 begin, u64 end) {
+    M row = maker;
+    const bool opened = begin + lane_id() < end && row.open(FRESH(env.listed + begin + lane_id()));
+    const i64 start = opened ? env.offsets[row.v] : 0;
+    const u32 count = opened ? (u32)(env.offsets[row.v + 1] - start) : 0, through = sum_up_to_lane(count);
+    if (opened && !count) row.close(0, no_score());
+    const u32 all = shuffle(through, 31);
+    for (u32 before = 0, stop; before < all; before = stop) {
+        stop = shuffle(through, __popc(ballot(through <= before + 32)) - 1);
+        const u32 arc = before + lane_id();
+        const bool mine = arc < stop;
+        const u32 owner = lane_past(through, mine ? arc : stop - 1), row_start = shuffle(through - count, owner);
+        const u32 row_end = shuffle(through, owner);
+        M m = row.of_lane(owner);
+        const i64 e = shuffle(start, owner) + arc - row_start;
+        const u32 label = mine ? m.label(env.targets[e]) : NONE;
+        const u32 same = alike((u64)owner << 32 | label), lanes = label == NONE ? 0 : same;
+        const u64 sum = env.weights ? sum_over(mine ? weight(e) : 0, lanes) : (u64)__popc(lanes);
+        const bool leads = lanes && __ffs(lanes) - 1 == (int)lane_id();
+        Score best = no_score();
+        if (leads && label != m.own) m.visit(label, sum, best);
+        for (u32 step = 1; step < 32; step *= 2) {
+            const u32 lane = lane_id() + step < 32 ? lane_id() + step : lane_id();
+            const Score other = {shuffle(best.high, lane), shuffle(best.low, lane), shuffle(best.label, lane)};
+            if (arc + step < row_end && lane_id() + step < 32 && beats(other, best)) best = other;
         }
+        const u32 own_leads = ballot(leads && label == m.own) & (u32)(~0ull << lane_id()) &
+                              (u32)((1ull << smaller(row_end - before, 32u)) - 1);
+        const u64 own = shuffle(sum, own_leads ? __ffs(own_leads) - 1 : lane_id());
+        if (mine && arc == row_start) m.close(own_leads ? own : 0, best);
     }
-}
-
-template <class M> DEVICE void fold_short(M& m) {
-    const i64 first = env.offsets[m.v], count = env.offsets[m.v + 1] - first;
-    const bool mine = lane_id() < count;
-    u32 label = mine ? m.label(env.targets[first + lane_id()]) : NONE;
-    const u64 x = mine ? weight(first + lane_id()) : 0, own = warp_sum(label == m.own ? x : 0);
-    if (label == m.own) label = NONE;
-    Score best = no_score();
-    if (ballot(label != NONE)) {
-        const u32 same = alike(label), lanes = label == NONE ? 0 : same;
-        const u64 sum = env.weights ? sum_over(x, lanes) : (u64)__popc(lanes);
-        m.visit(lanes && __ffs(lanes) - 1 == (int)lane_id() ? label : NONE, sum, best);
-        best = warp_best(best);
-    }
-    if (lane_id() == 0) m.close(own, best);
 }
 
 template <class M> CALLED void fold_by_warp(M& m, Room& room) {
@@ -317,29 +299,40 @@ template <class M> CALLED void close_chunks(M& m, const Chunk& c) { // by a warp
     env.own_sums[c.j] = 0;
 }
 
-// Fold the rows of a list by M: ``open(v)`` is false for rows to skip. By all blocks of a cooperative launch.
+// Take ``count`` units of work that no other thread has taken; returns the first. By a block, or by a warp.
+DEVICE u64 take_by_block(Room& room, u64* taken) {
+    __syncthreads();
+    if (threadIdx.x == 0) room.own[0] = atomicAdd(taken, (u64)1);
+    __syncthreads();
+    return room.own[0];
+}
+DEVICE u64 take_by_warp(u64* taken, u32 count) { return shuffle(lane_id() == 0 ? atomicAdd(taken, (u64)count) : 0, 0); }
+
+// Fold the rows of a list by M: ``open(v)`` is false for rows to skip. Blocks take the largest units of work first, and the next one
+// once they have time. By all blocks of a cooperative launch.
 template <class M> DEVICE void fold_rows(const M& maker, Room& room, int group, u32& due) {
     const Lists& lists = room.lists;
-    const u64* start = lists.start + group * CLASSES;
-    u64 end = rows_end(lists, group * CLASSES);
+    const u64 *start = lists.start + group * CLASSES, first = lists.chunk_start[group], last = chunks_end(lists, group);
+    const u64 chunks = last - first, units = chunks + rows_end(lists, group * CLASSES + 2) - start[2];
+    u64* taken = env.results + TAKEN + 3 * group;
     M m = maker;
-    if constexpr (M::packed) fold_packed(maker, start[0], end, rows_each(end - start[0]));
-    else
-        for (u64 i = start[0] + warp_rank(); i < end; i += warps())
-            if (m.open(FRESH(env.listed + i))) fold_short(m);
-    end = rows_end(lists, group * CLASSES + 1);
-    for (u64 i = start[1] + warp_rank(); i < end; i += warps())
-        if (m.open(FRESH(env.listed + i))) fold_by_warp(m, room);
-    end = rows_end(lists, group * CLASSES + 2);
-    __syncthreads();
-    for (u64 i = start[2] + blockIdx.x; i < end; i += gridDim.x)
-        if (m.open(FRESH(env.listed + i))) fold_by_block(m, room);
-    const u64 first = lists.chunk_start[group], last = chunks_end(lists, group);
-    if (first == last) return;
-    for (u64 j = first + gridDim.x - 1 - blockIdx.x; j < last; j += gridDim.x) { // the last blocks have fewer rows of the other classes
-        const Chunk c(j);
-        if (m.open(c.v)) add_chunk(m, c, room);
+    for (u64 i = blockIdx.x; i < units; i = gridDim.x + take_by_block(room, taken)) {
+        if (!m.open(FRESH(i < chunks ? env.chunk_row + first + i : env.listed + start[2] + i - chunks))) continue;
+        if (i < chunks) add_chunk(m, Chunk(first + i), room);
+        else fold_by_block(m, room);
     }
+    __syncthreads();
+    const u64 middle = start[M::packed ? 1 : 0];
+    u64 end = rows_end(lists, group * CLASSES + 1);
+    u32 each = (u32)smaller(1 + (end - middle) / (8 * warps()), (u64)8);
+    for (u64 i; (i = middle + take_by_warp(taken + 1, each)) < end;)
+        for (const u64 stop = smaller(i + each, end); i < stop; i++)
+            if (m.open(FRESH(env.listed + i))) fold_by_warp(m, room);
+    if constexpr (M::packed) {
+        end = rows_end(lists, group * CLASSES), each = rows_each(end - start[0]);
+        for (u64 i; (i = start[0] + take_by_warp(taken + 2, each)) < end;) fold_packed(maker, i, smaller(i + each, end));
+    }
+    if (first == last) return;
     grid_barrier(env.gate, due);
     for (u64 j = first + blockIdx.x; j < last; j += gridDim.x) {
         const Chunk c(j);

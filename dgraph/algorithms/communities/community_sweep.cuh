@@ -44,9 +44,9 @@ DEVICE void move_alone(u32 v) {
 
 // Choose for the listed rows from ``first`` on, all of at most MIDDLE arcs: short ones in lanes, others each by a warp. One block.
 DEVICE void choose_by_warps(Moving<true>& m, Room& room, u64 first, u32 count) {
-    const u32 warps = BLOCK / 32;
+    const u32 warps = BLOCK / 32, each = (count + warps - 1) / warps, before = smaller(warp_in_block() * each, count);
     m.longest = SHORT;
-    fold_packed(m, first, first + count, (count + warps - 1) / warps);
+    fold_packed(m, first + before, first + smaller(before + each, count));
     m.longest = MIDDLE;
     for (u64 i = first + warp_in_block(); i < first + count; i += warps) {
         const u32 v = env.listed[i];
@@ -56,7 +56,7 @@ DEVICE void choose_by_warps(Moving<true>& m, Room& room, u64 first, u32 count) {
 
 // Mark the first ``most`` active vertices in ``flags``, and list all marked ones, ascending; MOVES: how many. Cooperative.
 KERNEL_OF(4) list_swept(i64 most) {
-    SHARED(Room, room);
+    SHARED(Hall, room);
     u32 due = 0;
     const auto gains = [](u32 v) { return env.active[v] != 0; };
     const auto marked = [](u32 v) { return FRESH(env.flags + v) != 0; };

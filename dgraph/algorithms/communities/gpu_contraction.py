@@ -118,7 +118,7 @@ class GpuContraction(GpuSteps):
         mapped = {"offsets": starts[first : end + 1], "targets": arrays["out_targets"], "out_weights": weights}
         mapped |= {"weights": None if level.rows["weights"] is None else weights, "lengths": lengths[first:end]}
         mapped["most_labels"] = count
-        counts = self._tallied(mapped, True, 0)
+        counts = self._tallied(mapped, 0)
         lists, tally = self._listing(counts, {}), self.copied(self.counters[0][:COUNTS])
         groups = self._fewest(counts)
         self._clear()

@@ -23,6 +23,7 @@ from dgraph.algorithms.communities.gpu_steps import (
     WORDS,
     GpuLevel,
     slots_of,
+    squares_of,
     tiles_of,
 )
 from dgraph.algorithms.communities.refinement import inverse
@@ -95,23 +96,20 @@ class GpuEngine(GpuContraction):
         A launch runs many rounds. It compares the quality by its changes: the weight within communities begins at 0.
         """
         xp, device, n, units = self.xp, self.device, partition.level.n, self.units
-        start, kept = -units.price * self._squares(partition.totals["mass_of"]), self.copied(partition.labels)
-        words = xp.zeros(WORDS + ACTIVES + AT_ONCE, np.uint64)
+        kept, words = self.copied(partition.labels), xp.zeros(WORDS + ACTIVES + AT_ONCE, np.uint64)
         search = words[WORDS:]
-        device.write(search[:2], np.array(_limbs(start), np.uint64))
         flags = xp.empty(n, np.uint8) if active is None else self.copied(active)
         arrays = partition.arrays | {"active": flags, "proposed": xp.empty(n, np.uint32), "kept": kept, "tally": words}
-        arrays |= {"search": search, "actives": search[ACTIVES:]}
-        arrays["inflow"] = xp.zeros(n, np.int64) if balanced else None
+        arrays |= {"search": search, "actives": search[ACTIVES:], "inflow": xp.zeros(n, np.int64) if balanced else None}
         shares = self.shares_of(partition.level)
         places = {"next_tally": words, "used": words[USED:], "results": words[RESULTS:]}
         gpus = 1 if shares is None else shares.gpus
         places["tiles"] = tiles_of(len(partition.level.rows["targets"]) // gpus, group_count(n, n))
         places |= {} if shares is None else shares.members
-        self._launch("begin_moves", arrays, int(active is None), **places)
         salt = salts()
-        self._launch("tally_rows", arrays, next_salt=salt, **places)
+        self._launch("begin_moves", arrays, int(active is None), next_salt=salt, **places)
         counts, lists = device.read(words).copy(), {"listed": xp.empty(n, np.uint32)}
+        device.write(search[:2], np.array(_limbs(-units.price * squares_of(counts)), np.uint64))
         best = last = 0
         while (count := int(counts[:CHUNKS].sum())) and go_on(count):
             lists = self._listing(counts, lists, n)
@@ -149,8 +147,9 @@ class GpuEngine(GpuContraction):
         arrays = partition.arrays | {"active": xp.empty(n, np.uint8), "proposed": xp.empty(n, np.uint32)}
         shares = self.shares_of(partition.level)
         numbers = {"scale": scale, "price": price} | ({} if shares is None else shares.members)
+        self._clear()
         self._launch("mark_candidates", arrays, **numbers)
-        counts = self._tallied(arrays, False, 0)
+        counts = self._counted()
         if shares is None and not counts[:CHUNKS].any():
             return arrays["active"], 0
         lists = self._listing(counts, {})
@@ -193,7 +192,7 @@ class GpuEngine(GpuContraction):
         names: dict[str, Any] = {"parts": np.uint32, "proposed": np.uint32, "part_sizes": np.uint32}
         names |= {"part_mass": np.int64, "inside": np.int64}
         arrays = partition.arrays | {name: xp.empty(n, kind) for name, kind in names.items()}
-        lists = self._listing(self._tallied(arrays, True, salt), {})
+        lists = self._listing(self._tallied(arrays, salt), {})
         self._clear()
         blocks, shares = self._grid("refine_rows", n, n)[0], self.shares_of(partition.level, GROUPS)
         share = {} if shares is None else shares.members | shares.begin()

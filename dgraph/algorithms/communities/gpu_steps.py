@@ -28,8 +28,11 @@ CLASSES, CHUNKS, SLOTS, COUNTS = 4, 4 * MOST_GROUPS, 5 * MOST_GROUPS, 6 * MOST_G
 USED, RESULTS = COUNTS, 2 * COUNTS
 """First words of the cursors and of the results that follow a tally in an array of counters."""
 
-INNER, SQUARES, MOVES, LOOPS, STALLED, GATE, WORDS = (RESULTS + i for i in (0, 1, 5, 6, 7, 8, 9))
-"""Words of the results; SQUARES has four limbs of 32 bits."""
+INNER, SQUARES, MOVES, LOOPS, STALLED = (RESULTS + i for i in (0, 1, 5, 6, 7))
+"""Words of the results; SQUARES has four limbs of 32 bits. After them, of each sub-round, three cursors of work."""
+
+GATE, WORDS = (RESULTS + 8 + 3 * MOST_GROUPS + i for i in (0, 1))
+"""The word of grid barriers, and the number of all words."""
 
 GRIDS = (1, 1 << 11, 32), (1 << 10, 1 << 16, 132), (1 << 15, 1 << 40, 1 << 40)
 """Rows from and to which a grid serves, and its blocks at most: barriers of fewer take less time."""
@@ -50,14 +53,13 @@ MEMBERS = (
     "offsets", "targets", "weights", "mass", "labels", "proposed", "mass_of", "sizes", "sole", "active", "parts",
     "part_mass", "inside", "part_sizes", "draws", "tally", "next_tally", "used", "results", "listed", "chunk_row",
     "chunk_index", "chunk_table", "table", "own_sums", "best_high", "best_low", "best_label", "groups",
-    "group_rows", "group_starts", "row_starts", "group_mass", "out_targets", "out_weights", "lengths", "out_offsets",
-    "filled", "pairs",
-    "slack", "crossed", "outflow", "inflow", "drift", "flags", "swept", "block_counts", "chosen", "place", "vertex",
-    "ids", "wide_ids", "degrees", "gate", "kept", "owners", "search", "actives", "n", "scale", "price", "salt",
-    "next_salt", "factor", "least_high", "least_low", "share", "fewest", "most_rows", "most_chunks", "most_slots",
-    "tiles", "balanced", "distinct",
-    "gpus", "gpu", "exchange", "peer_timeout", "most_sent", "peers", "owned", "sent", "first_group", "end_group",
-    "most_labels", "patience", "many",
+    "group_rows", "group_starts", "row_starts", "group_mass", "out_targets", "out_weights", "lengths",
+    "out_offsets", "filled", "pairs", "slack", "crossed", "outflow", "inflow", "drift", "flags", "swept",
+    "block_counts", "chosen", "place", "vertex", "ids", "wide_ids", "degrees", "gate", "kept", "owners", "search",
+    "actives", "n", "scale", "price", "salt", "next_salt", "factor", "least_high", "least_low", "share", "fewest",
+    "most_rows", "most_chunks", "most_slots", "tiles", "balanced", "distinct", "gpus", "gpu", "exchange",
+    "peer_timeout", "most_sent", "peers", "owned", "sent", "first_group", "end_group", "most_labels", "patience",
+    "many",
 )  # fmt: skip
 """Members of ``Env``."""
 
@@ -89,6 +91,11 @@ def tiles_of(arcs: int, groups: int) -> int:
 def slots_of(counts: np.ndarray, groups: int) -> int:
     """Return the most slots of tables of one of ``groups`` sub-rounds, of a tally."""
     return int(counts[SLOTS:COUNTS].reshape(-1, groups).sum(axis=0).max())
+
+
+def squares_of(counts: np.ndarray) -> int:
+    """Return the sum of squares that counters hold."""
+    return sum(int(counts[SQUARES + i]) << 32 * i for i in range(4))
 
 
 class GpuLevel:
@@ -151,12 +158,11 @@ class GpuSteps:
         tally, other = self.counters
         address = self.device.address(other)
         n = len(arrays["offsets"]) - 1 if "offsets" in arrays else len(next(iter(arrays.values())))
-        places = {"n": n, "tally": tally}
         results = {"next_tally": address, "used": address + 8 * USED, "results": address + 8 * RESULTS}
         results |= {"gate": address + 8 * GATE, "draws": self.draws}
         if "targets" in arrays:
             results["tiles"] = tiles_of(len(arrays["targets"]), GROUPS)
-        members = places | self.tables | results | arrays | numbers
+        members = {"n": n, "tally": tally} | self.tables | results | arrays | numbers
         self.module.set_environment(words_of(self.device, map(members.get, MEMBERS)))
         blocks = blocks or self.device.blocks * self.module.resident(kernel)
         self.module.launch(kernel, blocks, argument, cooperative)
@@ -184,12 +190,12 @@ class GpuSteps:
         """Return the exact sum of the squares of masses."""
         self._clear()
         self._launch("add_squares_of", {"mass_of": masses})
-        counts = self._counted()
-        return sum(int(counts[SQUARES + i]) << 32 * i for i in range(4))
+        return squares_of(self._counted())
 
-    def _tallied(self, arrays: dict[str, Any], every: bool, salt: int) -> np.ndarray:
+    def _tallied(self, arrays: dict[str, Any], salt: int) -> np.ndarray:
+        """Return the tally of all rows."""
         self._clear()
-        self._launch("tally_rows", arrays, int(every), next_salt=salt)
+        self._launch("tally_rows", arrays, next_salt=salt)
         return self._counted()
 
     def _listing(self, counts: np.ndarray, lists: dict[str, Any], n: int = 0) -> dict[str, Any]:
@@ -227,11 +233,11 @@ class GpuSteps:
     def lists_of(self, level: GpuLevel) -> dict[str, Any]:
         """Return the lists of all rows of a level, with their tally."""
         if level.lists is None:
-            counts = self._tallied(level.rows, True, 0)
+            counts = self._tallied(level.rows, 0)
             lists, level.filled = self._listing(counts, {}), int(counts[:CHUNKS].sum())
             self._clear()
             lists["tally"] = self.copied(self.counters[0][:COUNTS])
-            self._launch("list_rows", level.rows | lists, 1)
+            self._launch("list_rows", level.rows | lists)
             level.lists = lists
         return level.lists
 
