@@ -65,8 +65,9 @@ PREFETCHED = 1 << 16
 AHEAD = 8
 """Vertices of a queue by which an edge kernel prefetches rows."""
 
-PIECE, SHORT = 64, 8
-"""Most edges of a row that are added in the precision of a float field, and most that a loop without vectors takes."""
+PIECE, SHORT, LANES = 64, 8, 4
+"""Most edges of a row that are added in the precision of a float field, most that a loop without vectors takes, and
+most that are combined without a branch on their number."""
 
 BLOCK = 16384
 """Vertices per partial float sum. It does not depend on the number of threads, so neither do the bits of the sum."""
