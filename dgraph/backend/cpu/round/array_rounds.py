@@ -274,7 +274,7 @@ class Phases:
         if whole:
             v = np.arange(c[slots.MASTERS])
         if self.applies:
-            awake, dirty, terms, floats = self.do.apply(F, P, G, v)
+            awake, dirty, terms, floats = self.do.apply(F, F, P, G, v)
             self.do.reset(F, v)
             self._sum(v, terms, floats, W, c)
             awake = np.broadcast_to(awake, v.shape)

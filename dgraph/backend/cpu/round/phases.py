@@ -378,7 +378,7 @@ def vertex_phase(t, threads, F, P, G, W, c):
             kept, floats = first, no_float_sums()
             for i in range(first, last):
                 v = np.int64(load(live, i)) if LIVE else np.int64(i)
-                awake, changed, s, f = apply(F, P, G, v)
+                awake, changed, s, f = apply(F, F, P, G, v)
                 reset(F, v)
                 if SUMS:
                     sums = add_sums(sums, s)
@@ -409,7 +409,7 @@ def vertex_phase(t, threads, F, P, G, W, c):
                 v = np.int64(load(touched, i))
                 if FLAGGED:
                     store(flags, v, np.uint8(0))
-                awake, changed, s, f = apply(F, P, G, v)
+                awake, changed, s, f = apply(F, F, P, G, v)
                 if APPLY:
                     reset(F, v)
                 if SUMS:
@@ -431,6 +431,36 @@ def vertex_phase(t, threads, F, P, G, W, c):
     if SUMS:
         flush_sums(shared, base + SUMS_AT, sums)
     fetch_add(shared, base + EDGE_SUM, edges)
+
+
+@njit(**INNER)
+def settle_phase(t, threads, graph, F, P, G, W, c):
+    """Pull and apply all vertices block by block, while the sums of a block are in the cache.
+
+    Other blocks still read what edges read: its new values replace the sums, and the two fields swap arrays afterwards.
+    """
+    offsets, parts, shared, base, new, sums = graph[0], W.parts, W.shared, slot(c), swapped(F), no_sums()
+    masters, numbered = c[MASTERS], c[NUMBERED] != 0
+    while True:
+        b = fetch_add(shared, base + VERTEX_NEXT, 1)
+        if b >= blocks_of(c):
+            break
+        for v in range(b * BLOCK, min((b + 1) * BLOCK, masters)):
+            first, last = load(offsets, v), load(offsets, v + 1)
+            reset(F, v)
+            if first < last:
+                commit(F, v, fold_row_of(v, first, last, numbered, graph, F, P, G))
+        floats = no_float_sums()
+        for v in range(b * BLOCK, min((b + 1) * BLOCK, masters)):
+            _, _, s, f = apply(F, new, P, G, v)
+            if SUMS:
+                sums = add_sums(sums, s)
+            if FLOAT_SUMS:
+                floats = add_floats(floats, f)
+        if FLOAT_SUMS:
+            flush_floats(parts, b * FLOAT_SUMS, floats)
+    if SUMS:
+        flush_sums(shared, base + SUMS_AT, sums)
 
 
 @njit(**INNER)

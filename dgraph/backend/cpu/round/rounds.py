@@ -297,6 +297,10 @@ def run_fused(t, threads, limit, small, push, pull, F, P, G, R, W, c):
             R.ring[place], R.ring[place + 1], R.ring[place + 2] = c[TOTAL_ACTIVE], c[EDGES], c[MODE]
         if FOLLOWS:
             run_follow(t, threads, small, push, F, P, G, R, W, c)
+        elif AT_ONCE:
+            settle_phase(t, threads, pull, F, P, G, W, c)
+            barrier(W.gate, threads)
+            F = swapped(F)
         else:
             run_edge(t, threads, True, push, pull, F, P, G, W, c)
             if EDGE_KERNEL and t == 0:
@@ -326,6 +330,9 @@ def run_fused(t, threads, limit, small, push, pull, F, P, G, R, W, c):
         size = c[QUEUED] + c[EDGES]
         if (small > 0 and (c[MODE] == PULL or size > small)) or (small < 0 and c[MODE] == PUSH and size < -small):
             break
+    if AT_ONCE:
+        for v in range(c[MASTERS] * t // threads, c[MASTERS] * (t + 1) // threads):
+            reset(F, v)
     if FOLLOWS:  # another number of threads may go on
         barrier(W.gate, threads)  # before this, a thread may still read the length
         flush(buffer_of(W, t, 1), c[LATER], lists(W, c).far, W.shared, far_count(c))

@@ -69,7 +69,7 @@ PIECE, SHORT, LANES = 64, 8, 4
 """Most edges of a row that are added in the precision of a float field, most that a loop without vectors takes, and
 most that are combined without a branch on their number."""
 
-BLOCK = 16384
+BLOCK = 1024
 """Vertices per partial float sum. It does not depend on the number of threads, so neither do the bits of the sum."""
 
 RING = 4096
