@@ -439,7 +439,7 @@ def settle_phase(t, threads, graph, F, P, G, W, c):
 
     Other blocks still read what edges read: its new values replace the sums, and the two fields swap arrays afterwards.
     """
-    offsets, parts, shared, base, new, sums = graph[0], W.parts, W.shared, slot(c), swapped(F), no_sums()
+    offsets, parts, shared, base, new, sums = graph[0], parts_of(W, c), W.shared, slot(c), swapped(F), no_sums()
     masters, numbered = c[MASTERS], c[NUMBERED] != 0
     while True:
         b = fetch_add(shared, base + VERTEX_NEXT, 1)

@@ -300,7 +300,7 @@ def run_fused(t, threads, limit, small, push, pull, F, P, G, R, W, c):
         elif AT_ONCE:
             settle_phase(t, threads, pull, F, P, G, W, c)
             barrier(W.gate, threads)
-            F = swapped(F)
+            c[QUEUED], F = c[MASTERS], swapped(F)
         else:
             run_edge(t, threads, True, push, pull, F, P, G, W, c)
             if EDGE_KERNEL and t == 0:
@@ -310,7 +310,7 @@ def run_fused(t, threads, limit, small, push, pull, F, P, G, R, W, c):
         if SUMS:
             G = with_sums(G, W.shared, slot(c) + SUMS_AT)
         if FLOAT_SUMS:
-            G = with_floats(G, fold_parts(W.parts, blocks_of(c)))
+            G = with_floats(G, fold_parts(parts_of(W, c), blocks_of(c)))
         c[TICK] += 1
         while PRIORITY and c[QUEUED] == 0 and c[FAR] > 0:
             clear_slot(t, threads, W, c)
