@@ -148,7 +148,7 @@ def _bandwidth(threads: int) -> float:
     with ThreadPoolExecutor(threads) as pool:
         for _ in range(5):
             began = time.perf_counter()
-            list(pool.map(lambda part: np.add(a[part], b[part], out=c[part]), parts))
+            list(pool.map(lambda part: np.add(a[part], b[part], c[part]), parts))
             seconds.append(time.perf_counter() - began)
     return 3 * a.nbytes / min(seconds)
 

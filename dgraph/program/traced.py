@@ -136,10 +136,9 @@ class Traced:
         if not self.all or self.apply is None or guards != (None,) * 4 or len(self.proposes) > 1:
             return ()
         (sums,), read = self.proposes, [name for name in self.apply if name in self.reads_u]
-        own = self.fields[sums]
-        if own.reduce is not ADD or own.given or sums in self.init or sums in self.apply or len(read) != 1:
+        if sums in self.init | self.apply or len(read) != 1:
             return ()
-        return (sums, *read) if own.dtype == self.fields[read[0]].dtype else ()
+        return (sums, *read) if self.fields[sums] == Field(self.fields[read[0]].dtype, reduce=ADD) else ()
 
     def of(self, program: Program) -> Traced:
         """Return this trace for a program that differs only in values of parameters; properties found so far stay."""

@@ -152,8 +152,8 @@ class CpuMachine(ProgramMachine):
             self._parameters, tuple(self.results), tuple(self.arrays), self.words,
         )  # fmt: skip
         if self.module.AT_ONCE and rounds & 1:
-            sums, read = self.traced.swaps
-            self.state[sums], self.state[read] = self.state[read], self.state[sums]
+            one, other = self.traced.swaps
+            self.state = {**self.state, one: self.state[other], other: self.state[one]}
         return rounds
 
     @property

@@ -157,10 +157,10 @@ def run_edge(t, threads, fused, push, pull, F, P, G, W, c):
 
 
 @njit(**SPLICED)
-def run_vertex(t, threads, fused, F, P, G, W, c):
+def run_vertex(t, threads, fused, pull, F, P, G, W, c):
     """Run VERTEX: ``apply``, or sorting into buckets; changed vertices that need neither are the next frontier."""
     if ALL or DEFERS or (FLAGGED and not EDGE_KERNEL and (c[MODE] == PUSH or not fused)):
-        vertex_phase(t, threads, F, P, G, W, c)
+        vertex_phase(t, threads, fused, pull, F, P, G, W, c)
         barrier(W.gate, threads)
     base = slot(c)
     c[EDGES] = load_acquire(W.shared, base + EDGE_SUM)
@@ -195,7 +195,7 @@ def run_edges(t, threads, limit, small, push, pull, F, P, G, W, c):
             break
         if t == 0:
             W.shared[next_slot(c) + MIRROR_TAIL] = load_acquire(W.shared, slot(c) + MIRROR_TAIL)
-        run_vertex(t, threads, False, F, P, G, W, c)
+        run_vertex(t, threads, False, pull, F, P, G, W, c)
         c[TICK] += 1
         clear_slot(t, threads, W, c)
 
@@ -297,16 +297,15 @@ def run_fused(t, threads, limit, small, push, pull, F, P, G, R, W, c):
             R.ring[place], R.ring[place + 1], R.ring[place + 2] = c[TOTAL_ACTIVE], c[EDGES], c[MODE]
         if FOLLOWS:
             run_follow(t, threads, small, push, F, P, G, R, W, c)
-        elif AT_ONCE:
-            settle_phase(t, threads, pull, F, P, G, W, c)
-            barrier(W.gate, threads)
-            c[QUEUED], F = c[MASTERS], swapped(F)
         else:
-            run_edge(t, threads, True, push, pull, F, P, G, W, c)
+            if not AT_ONCE:
+                run_edge(t, threads, True, push, pull, F, P, G, W, c)
             if EDGE_KERNEL and t == 0:
                 R.ring[place] += load_acquire(W.shared, slot(c) + AWAKE)
                 R.ring[place + 1] += load_acquire(W.shared, slot(c) + FOLLOWED_EDGES)
-            run_vertex(t, threads, True, F, P, G, W, c)
+            run_vertex(t, threads, True, pull, F, P, G, W, c)
+        if AT_ONCE:
+            F = swapped(F)
         if SUMS:
             G = with_sums(G, W.shared, slot(c) + SUMS_AT)
         if FLOAT_SUMS:
