@@ -70,7 +70,8 @@ PIECE, SHORT, LANES = 64, 8, 4
 most that are combined without a branch on their number."""
 
 BLOCK = 1024
-"""Vertices per partial float sum. It does not depend on the number of threads, so neither do the bits of the sum."""
+"""Vertices per partial float sum; their values stay in a core's cache between a pull and ``apply``. The number does not
+depend on that of threads, so neither do the bits of the sum."""
 
 RING = 4096
 """Rounds whose figures are kept until Python reads them: frontier vertices, frontier edges, direction."""
