@@ -2,6 +2,7 @@
 
 Files are written by ``convert``. A pair is one process of GAPBS, whose lines "Trial Time:" count, and as many calls of
 ours on a resident graph; pairs alternate. Columns of a result are made when they are read, and are not read here.
+Figures are written after each number of threads, and stay in the folder of results beside those of other commands.
 Build GAPBS outside the checkout: ``g++ -std=c++11 -O3 -march=native -fopenmp src/bfs.cc -o FOLDER/bfs``, likewise bc,
 cc, pr, sssp and tc.
 """
@@ -17,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +29,7 @@ from benchmarks import record
 
 GRAPHS = "kron:18+uniform:18,symmetric+road:1024x1024+grid:1024x1024"
 WEIGHTS = "1..255"
-DELTAS = (2, 16, 256)
+DELTAS = (2, 16, 128, 512)
 """Bucket widths of GAPBS's sssp; the fastest one on the graph is compared."""
 
 ROUNDS = 20
@@ -35,7 +37,23 @@ MANY = 16
 """Rounds of PageRank; sources of the second row of betweenness."""
 
 TRIALS = 3
-"""Trials of a process, and calls of ours, in a pair; the median of each is compared."""
+"""Trials of a process, and calls of ours, in a pair; the median of each is compared. One of a run above LONG."""
+
+LONG, LONGEST, FEW = 0.5, 5.0, 3
+"""Seconds of a run from which a pair has one trial, and from which there are no more than FEW pairs."""
+
+STREAM = 1 << 25
+"""Entries of each of three arrays of float64 that are read and written to measure bandwidth."""
+
+SATURATED = 0.5
+"""Share of that bandwidth from which edges that are read count as bound by it; each moves more bytes than its own."""
+
+ABOUT = f"""# CPU kernels against GAPBS, newest
+
+Seconds are medians of pairs; ratio: above 1, dgraph is faster. A pair has {TRIALS} trials of each, or one where a call
+of ours takes longer than {LONG} s; above {LONGEST:.0f} s there are {FEW} pairs. Bandwidth counts an edge's neighbour,
+the value read there, and its weight."""
+"""Text before the tables."""
 
 GOAL, GOAL_SMALLEST, NARROW = 1.0, 0.85, 0.05
 """Ratios to reach, and the half width of an interval that holds the goal and may count as reaching it."""
@@ -106,19 +124,33 @@ ROWS = {
 
 
 def measure(programs: Path, graphs: list[str], rows: list[str], threads: list[int], repeat: int, folder: Path) -> None:
-    """Run everything and write ``gapbs.json`` and ``gapbs.md``; ``repeat``: pairs of a row."""
+    """Run everything and add rows to ``gapbs.json`` and ``gapbs.md``; ``repeat``: pairs of a row."""
     missing = [name for name in sorted({ROWS[row].program for row in rows}) if not (programs / name).is_file()]
     if missing:
         raise SystemExit(f"{programs}: no program {', '.join(missing)}; build GAPBS there, as benchmarks/gapbs.py says")
-    document: dict = {"circumstances": record.circumstances(), "pairs": repeat, "trials": TRIALS, "rows": []}
+    run: dict = {"circumstances": record.circumstances(), "rows": []}
+    bandwidth = {number: _bandwidth(number) for number in threads}
     with tempfile.TemporaryDirectory() as place:
         for spec in graphs:
             files = _converted(spec, Path(place))
             for number in threads:
                 for row in _rows(programs, files, rows, number, repeat):
-                    document["rows"].append(row | {"graph": spec, "threads": number})
-                    print(_line(document["rows"][-1]), flush=True)
-    record.write(folder, "gapbs", document, _table(document["rows"]))
+                    run["rows"].append(row | {"graph": spec, "threads": number, "stream": bandwidth[number]})
+                    print(_line(run["rows"][-1]), flush=True)
+                record.add(folder, "gapbs", [run], ("graph", "threads", "row"), ABOUT, _table)
+
+
+def _bandwidth(threads: int) -> float:
+    """Return the bytes a second of STREAM's addition of two arrays into a third one, the best of five."""
+    a, b, c = (np.full(STREAM, float(i)) for i in range(3))
+    parts = [slice(STREAM * i // threads, STREAM * (i + 1) // threads) for i in range(threads)]
+    seconds = []
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in range(5):
+            began = time.perf_counter()
+            list(pool.map(lambda part: np.add(a[part], b[part], c[part]), parts))
+            seconds.append(time.perf_counter() - began)
+    return 3 * a.nbytes / min(seconds)
 
 
 def _converted(spec: str, folder: Path) -> dict[bool, Path]:
@@ -149,7 +181,7 @@ def _rows(programs: Path, files: dict[bool, Path], names: list[str], threads: in
         if row.weighted:
             extra = min(
                 (["-d", delta] for delta in DELTAS),
-                key=lambda words: _theirs([*command, *row.words(drawn[0]), *words], threads)[0],
+                key=lambda words: _theirs([*command, *row.words(drawn[0]), *words], threads, 1)[0],
             )
         try:
             for sources in drawn:
@@ -158,26 +190,31 @@ def _rows(programs: Path, files: dict[bool, Path], names: list[str], threads: in
             print(f"{name}: left out: {error}", flush=True)
             continue
         _check(name, row, [*command, *row.words(drawn[-1]), *extra], threads, result)
+        once = _ours(row, graph, drawn[-1], 1)
+        trials, count = 1 if once > LONG else TRIALS, min(repeat, FEW) if once > LONGEST else repeat
         pairs = []
-        for i in range(repeat):
+        for i in range(count):
             sources = drawn[i % SOURCES]
-            theirs, _ = _theirs([*command, *row.words(sources), *extra], threads)
-            pairs.append((theirs, _ours(row, graph, sources)))
-        yield {"row": name, "pairs": pairs, "words": [str(word) for word in extra]} | compared(pairs)
+            theirs, _ = _theirs([*command, *row.words(sources), *extra], threads, trials)
+            pairs.append((theirs, _ours(row, graph, sources, trials)))
+        rounds = result.report.get("rounds") or {}
+        edges = rounds.get("frontier_edges") or graph.m
+        figures = {"rounds": rounds.get("count", 0), "edges": edges, "bytes": 12 if row.weighted else 8}
+        yield {"row": name, "pairs": pairs, "words": [str(word) for word in extra]} | figures | compared(pairs)
 
 
-def _theirs(command: list, threads: int, *words: str) -> tuple[float, str]:
+def _theirs(command: list, threads: int, trials: int, *words: str) -> tuple[float, str]:
     """Return the median trial of a process of GAPBS, in seconds, and what it printed."""
-    call = [str(word) for word in (*command, "-n", TRIALS, *words)]
+    call = [str(word) for word in (*command, "-n", trials, *words)]
     environment = os.environ | {"OMP_NUM_THREADS": str(threads)}
     text = subprocess.run(call, check=True, capture_output=True, text=True, env=environment).stdout
     return statistics.median(float(seconds) for seconds in re.findall(r"Trial Time:\s+(\S+)", text)), text
 
 
-def _ours(row: Row, graph: dgraph.Graph, sources: list[int]) -> float:
+def _ours(row: Row, graph: dgraph.Graph, sources: list[int], trials: int) -> float:
     """Return the median call, in seconds."""
     seconds = []
-    for _ in range(TRIALS):
+    for _ in range(trials):
         began = time.perf_counter()
         row.call(graph, sources)
         seconds.append(time.perf_counter() - began)
@@ -189,7 +226,7 @@ def _check(name: str, row: Row, command: list, threads: int, result: dgraph.Resu
     if row.reached is None:
         return
     pattern, key = row.reached
-    text = _theirs(command, threads, "-a")[1]
+    text = _theirs(command, threads, 1, "-a")[1]
     counted = re.search(pattern, text)
     if counted is None or int(counted[1]) != result.summary[key]:
         raise SystemExit(f"{name}: {key} is {result.summary[key]}; GAPBS printed this, nothing was measured:\n{text}")
@@ -214,13 +251,23 @@ def _line(row: dict) -> str:
     low, high = row["interval"]
     goal = ROWS[row["row"]].goal
     narrow = low <= goal <= high and high - low <= 2 * NARROW * row["ratio"]
-    verdict = "yes" if row["ratio"] >= goal or narrow else "no"
+    reached = row["ratio"] >= goal or narrow
     return (
-        f"| {row['graph']} | {row['threads']} | {row['row']} | {row['theirs']:.4f} | {row['ours']:.4f} | "
-        f"{row['ratio']:.2f} | {low:.2f}–{high:.2f} | {goal} {verdict} |"
+        f"| {row['graph']} | {row['threads']} | {row['row']} | {len(row['pairs'])} | {row['theirs']:.4f} | "
+        f"{row['ours']:.4f} | {row['ratio']:.2f} | {low:.2f}–{high:.2f} | {goal} {'yes' if reached else 'no'} | "
+        f"{row['stream'] / 1e9:.0f} | {'' if reached else _bound(row)} |"
     )
 
 
+def _bound(row: dict) -> str:
+    """Return the rates of our calls, by which a ratio below the goal is judged."""
+    read = row["edges"] * row["bytes"] / row["ours"] / row["stream"]
+    rounds = f", rounds {row['rounds']} of {1e6 * row['ours'] / row['rounds']:.0f} µs" if row["rounds"] else ""
+    rate = row["edges"] / row["ours"] / row["threads"] / 1e6
+    return f"{'bandwidth: ' if read > SATURATED else ''}{read:.0%} of STREAM, {rate:.0f} M edges/s a thread{rounds}"
+
+
 def _table(rows: list[dict]) -> str:
-    head = "| graph | threads | row | GAPBS s | dgraph s | ratio | 95 % interval | goal |\n|-|-|-|-|-|-|-|-|"
-    return "\n".join([head, *map(_line, rows)]) + "\n"
+    names = "graph, threads, row, pairs, GAPBS s, dgraph s, ratio, 95 % interval, goal, STREAM GB/s, below the goal"
+    columns = names.split(", ")
+    return "\n".join([f"| {' | '.join(columns)} |", "|-" * len(columns) + "|", *map(_line, rows)]) + "\n"

@@ -10,7 +10,7 @@ import numpy as np
 
 from dgraph.program.expression_tree import Expr
 from dgraph.program.field_declarations import Field, Global
-from dgraph.program.monoids import MAX, MIN
+from dgraph.program.monoids import ADD, MAX, MIN
 from dgraph.program.program import ALL, Program, extended
 from dgraph.program.row_reducers import RowReducer
 
@@ -124,6 +124,21 @@ class Traced:
     def float_sums(self) -> list[str]:
         """Reduced globals of float64."""
         return [name for name in self.sums if self.globals[name].dtype == "float64"]
+
+    @derived
+    def swaps(self) -> tuple[str, ...]:
+        """Return the sum that ``edge`` proposes and the field that it reads, if a round may swap their arrays; else ().
+
+        All vertices pull and apply in every round, and of what edges read ``apply`` writes one field, with the sum's
+        dtype. Edges then read values of the last round whatever the order of vertices.
+        """
+        guards = self.cond, self.live, self.priority, self.row_reducer
+        if not self.all or self.apply is None or guards != (None,) * 4 or len(self.proposes) > 1:
+            return ()
+        (sums,), read = self.proposes, [name for name in self.apply if name in self.reads_u]
+        if sums in self.init | self.apply or len(read) != 1:
+            return ()
+        return (sums, *read) if self.fields[sums] == Field(self.fields[read[0]].dtype, reduce=ADD) else ()
 
     def of(self, program: Program) -> Traced:
         """Return this trace for a program that differs only in values of parameters; properties found so far stay."""

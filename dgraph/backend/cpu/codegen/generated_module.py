@@ -121,7 +121,7 @@ def edge_kernel(traced: Traced) -> str:
 
 def uncompiled_text(traced: Traced, source: str, scope: type[NumbaScope]) -> str:
     """Return the text of a program's operators and round loop without phases, for execution without Numba."""
-    values = _constants(traced, True)
+    values = _constants(traced, True) | {"AT_ONCE": False}
     named = "\n".join(f"{key} = {value!r}" for key, value in values.items())
     head = _header(type(traced.program).__name__, source)
     rounds = [folded(_source(f"round/{part}"), values) for part in ("slots", "rounds")]
@@ -174,10 +174,12 @@ def _constants(traced: Traced, pulls: bool, kernel: bool = False, pushes: bool =
     proposal it accepted in an earlier search. LEVELLED: it accepts those of one round. FILTERS: an edge may have none.
     LAST: the first round ends the run.
     EDGE_KERNEL: the edge kernel is taken. DEFERS: changed vertices wait for ``apply`` or are sorted into buckets.
-    FOLDS: the name of the row reducer, or "". LOCAL_ROUNDS: a rank may run several rounds between exchanges.
+    AT_ONCE: a block of vertices is pulled and applied at once; fields swap arrays after each round. FOLDS: the name of
+    the row reducer, or "". LOCAL_ROUNDS: a rank may run several rounds between exchanges.
     """
     common, reducer = constants(traced), traced.row_reducer
     can_pull = bool(common["CAN_PULL"] and pulls)
+    can_push = bool(common["CAN_PUSH"] and (pushes or not (can_pull and common["ALL"])))
     ahead = runs_locally(traced)
     return common | {
         "ONCE": traced.first_wins,
@@ -191,7 +193,8 @@ def _constants(traced: Traced, pulls: bool, kernel: bool = False, pushes: bool =
         "EDGE_KERNEL": kernel,
         "DEFERS": bool(common["APPLY"] or common["PRIORITY"]) and not kernel,
         "CAN_PULL": can_pull,
-        "CAN_PUSH": bool(common["CAN_PUSH"] and (pushes or not (can_pull and common["ALL"]))),
+        "CAN_PUSH": can_push,
+        "AT_ONCE": bool(traced.swaps and can_pull and not (can_push or kernel)),
         "FOLDS": reducer.name if reducer else "",
         "WAITS": bool(reducer and reducer.waits),
         "LEFT_OUT": LEFT_OUT,

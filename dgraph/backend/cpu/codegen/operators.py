@@ -35,7 +35,8 @@ def operators(t: Traced, scope: type[NumbaScope] = NumbaScope) -> str:
         _function("fold_in_order", "a, p", *_fold(s)),
         _function("commit", "F, v, a", _commit(s), "changed"),
         _function("reset", "F, v", *_reset(s)),
-        _function("apply", "F, P, G, v", *_apply(s)),
+        _function("apply", "F, new, P, G, v", *_apply(s)),
+        _function("swapped", "F", [], _swapped(s)),
         _function("begin", "F, P, G, v", *_begin(s)),
         _function("lives", "F, P, G, v", *_value(s, t.live)),
         _function("bucket", "F, P, G, v", *_bucket(s)),
@@ -236,6 +237,13 @@ def _reset(s: NumbaScope) -> tuple[list[str], str]:
     return lines, "0"
 
 
+def _swapped(s: NumbaScope) -> str:
+    """Return the result of ``swapped``: the fields, of which two have swapped arrays where a program allows it."""
+    pair = s.traced.swaps
+    places = dict(zip(pair, reversed(pair), strict=True))
+    return _tuple(f"F[{s.F[places.get(key, key)]}]" for key in s.F)
+
+
 def _no_sums(t: Traced) -> list[str]:
     return [f"np.int64({TOP if name in t.minima else 0})" for name in t.integer_sums or [""]]
 
@@ -262,7 +270,7 @@ def _apply(s: NumbaScope) -> tuple[list[str], str]:
             body.lines.append(f"new_{key} = {value}")
             if key in t.dirty:
                 tests.append(f"(load({array}, v) != new_{key})")
-            stores.append(f"store({array}, v, new_{key})")
+            stores.append(f"store(new[{s.F[key]}], v, new_{key})")
     sums = _tuple(_sums(body, t, t.apply))
     floats = _tuple([body.cast(t.apply[k], "f64") if k in t.apply else "np.float64(0)" for k in t.float_sums]
                     or ["np.float64(0)"])  # fmt: skip

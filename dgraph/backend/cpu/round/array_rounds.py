@@ -264,7 +264,7 @@ class Phases:
         append(W.mirrors, changed[~mine], W.shared, self.do.slot(c) + slots.MIRROR_TAIL)
         self._count(changed[mine], F, W, c)
 
-    def vertex(self, t, threads, F, P, G, W, c) -> None:
+    def vertex(self, t, threads, fused, graph, F, P, G, W, c) -> None:
         """Run ``apply`` on changed masters, or on all; sort them into near and far bucket where there are some."""
         base = self.do.slot(c)
         v = lists_of(W, c).touched[: W.shared[base + slots.TOUCHED_TAIL]].astype(np.int64)
@@ -274,7 +274,7 @@ class Phases:
         if whole:
             v = np.arange(c[slots.MASTERS])
         if self.applies:
-            awake, dirty, terms, floats = self.do.apply(F, P, G, v)
+            awake, dirty, terms, floats = self.do.apply(F, F, P, G, v)
             self.do.reset(F, v)
             self._sum(v, terms, floats, W, c)
             awake = np.broadcast_to(awake, v.shape)

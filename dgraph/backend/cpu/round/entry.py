@@ -37,7 +37,7 @@ def work(t, team, threads, phases, limit, small, push, pull, F, P, results, arra
             if phases == EDGE:
                 run_edges(t, threads, limit, small, push, pull, F, P, G, W, c)
             elif phases == VERTEX:
-                run_vertex(t, threads, False, F, P, G, W, c)
+                run_vertex(t, threads, False, pull, F, P, G, W, c)
             elif PRIORITY and phases == LOWEST:
                 run_lowest(t, threads, F, P, G, W, c)
             elif PRIORITY and phases == OPEN:

@@ -147,10 +147,14 @@ class CpuMachine(ProgramMachine):
         """Run ``work`` of ``entry.py`` on the team; return the number of whole rounds."""
         fused = phases == slots.FUSED or (phases in (0, slots.START) and self.local.masters == self.local.n)
         work = self.module.work_fused if fused else self.module.work
-        return self.team.launch(
+        rounds = self.team.launch(
             work, threads or self._threads(phases), phases, limit, small, self._push, self._pull, self._fields,
             self._parameters, tuple(self.results), tuple(self.arrays), self.words,
         )  # fmt: skip
+        if self.module.AT_ONCE and rounds & 1:
+            one, other = self.traced.swaps
+            self.state = {**self.state, one: self.state[other], other: self.state[one]}
+        return rounds
 
     @property
     def _fields(self) -> tuple[np.ndarray, ...]:

@@ -69,15 +69,28 @@ def fold_in_chains(e, last, v, numbered, graph, F, P, G):
 
 
 @njit(**INLINE)
+def lane(e, last, v, numbered, graph, F, P, G):
+    """Return the proposal along in-edge ``e`` of ``v``; the identity if the row ends before it, without a branch."""
+    p = proposal(min(e, last - 1), v, numbered, graph, F, P, G)
+    return p if e < last else narrow_identity()
+
+
+@njit(**INLINE)
 def fold_row_of(v, first, last, numbered, graph, F, P, G):
     """Return the combined proposals along the in-edges ``first … last - 1`` of ``v``.
 
     Floats are added in their own precision in pieces of at most PIECE, and pieces in 64 bits: half the instructions.
-    LLVM's loop of vectors is slower than a plain one where few edges remain.
+    LLVM's loop of vectors is slower than a plain one where few edges remain, and branches on the length of the shortest
+    rows would be mispredicted.
     """
+    a, b = identity(), narrow_identity()
+    if last - first <= LANES:
+        b = proposal(first, v, numbered, graph, F, P, G)
+        for i in range(1, LANES):
+            b = fold_in_order(b, lane(first + i, last, v, numbered, graph, F, P, G))
+        return fold_in_order(a, b)
     if not has_wide_gathers():
         return fold_in_chains(first, last, v, numbered, graph, F, P, G)
-    a, b = identity(), narrow_identity()
     if last - first <= SHORT:
         for e in range(first, last):
             b = fold_in_order(b, proposal(e, v, numbered, graph, F, P, G))

@@ -157,10 +157,10 @@ def run_edge(t, threads, fused, push, pull, F, P, G, W, c):
 
 
 @njit(**SPLICED)
-def run_vertex(t, threads, fused, F, P, G, W, c):
+def run_vertex(t, threads, fused, pull, F, P, G, W, c):
     """Run VERTEX: ``apply``, or sorting into buckets; changed vertices that need neither are the next frontier."""
     if ALL or DEFERS or (FLAGGED and not EDGE_KERNEL and (c[MODE] == PUSH or not fused)):
-        vertex_phase(t, threads, F, P, G, W, c)
+        vertex_phase(t, threads, fused, pull, F, P, G, W, c)
         barrier(W.gate, threads)
     base = slot(c)
     c[EDGES] = load_acquire(W.shared, base + EDGE_SUM)
@@ -195,7 +195,7 @@ def run_edges(t, threads, limit, small, push, pull, F, P, G, W, c):
             break
         if t == 0:
             W.shared[next_slot(c) + MIRROR_TAIL] = load_acquire(W.shared, slot(c) + MIRROR_TAIL)
-        run_vertex(t, threads, False, F, P, G, W, c)
+        run_vertex(t, threads, False, pull, F, P, G, W, c)
         c[TICK] += 1
         clear_slot(t, threads, W, c)
 
@@ -298,15 +298,18 @@ def run_fused(t, threads, limit, small, push, pull, F, P, G, R, W, c):
         if FOLLOWS:
             run_follow(t, threads, small, push, F, P, G, R, W, c)
         else:
-            run_edge(t, threads, True, push, pull, F, P, G, W, c)
+            if not AT_ONCE:
+                run_edge(t, threads, True, push, pull, F, P, G, W, c)
             if EDGE_KERNEL and t == 0:
                 R.ring[place] += load_acquire(W.shared, slot(c) + AWAKE)
                 R.ring[place + 1] += load_acquire(W.shared, slot(c) + FOLLOWED_EDGES)
-            run_vertex(t, threads, True, F, P, G, W, c)
+            run_vertex(t, threads, True, pull, F, P, G, W, c)
+        if AT_ONCE:
+            F = swapped(F)
         if SUMS:
             G = with_sums(G, W.shared, slot(c) + SUMS_AT)
         if FLOAT_SUMS:
-            G = with_floats(G, fold_parts(W.parts, blocks_of(c)))
+            G = with_floats(G, fold_parts(parts_of(W, c), blocks_of(c)))
         c[TICK] += 1
         while PRIORITY and c[QUEUED] == 0 and c[FAR] > 0:
             clear_slot(t, threads, W, c)
@@ -326,6 +329,9 @@ def run_fused(t, threads, limit, small, push, pull, F, P, G, R, W, c):
         size = c[QUEUED] + c[EDGES]
         if (small > 0 and (c[MODE] == PULL or size > small)) or (small < 0 and c[MODE] == PUSH and size < -small):
             break
+    if AT_ONCE:
+        for v in range(c[MASTERS] * t // threads, c[MASTERS] * (t + 1) // threads):
+            reset(F, v)
     if FOLLOWS:  # another number of threads may go on
         barrier(W.gate, threads)  # before this, a thread may still read the length
         flush(buffer_of(W, t, 1), c[LATER], lists(W, c).far, W.shared, far_count(c))

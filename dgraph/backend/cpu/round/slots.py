@@ -52,3 +52,9 @@ def clear_slot(t, threads, W, c):
 def blocks_of(c):
     """Return the number of blocks of masters."""
     return (c[MASTERS] + BLOCK - 1) // BLOCK
+
+
+@njit(**INLINE)
+def parts_of(W, c):
+    """Return the float sums of blocks; in turns where a round has one barrier, after which others still read them."""
+    return offset(W.parts, (c[TICK] & 1) * blocks_of(c) * FLOAT_SUMS if AT_ONCE else 0)

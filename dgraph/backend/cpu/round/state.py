@@ -65,11 +65,13 @@ PREFETCHED = 1 << 16
 AHEAD = 8
 """Vertices of a queue by which an edge kernel prefetches rows."""
 
-PIECE, SHORT = 64, 8
-"""Most edges of a row that are added in the precision of a float field, and most that a loop without vectors takes."""
+PIECE, SHORT, LANES = 64, 8, 4
+"""Most edges of a row that are added in the precision of a float field, most that a loop without vectors takes, and
+most that are combined without a branch on their number."""
 
-BLOCK = 16384
-"""Vertices per partial float sum. It does not depend on the number of threads, so neither do the bits of the sum."""
+BLOCK = 1024
+"""Vertices per partial float sum; their values stay in a core's cache between a pull and ``apply``. The number does not
+depend on that of threads, so neither do the bits of the sum."""
 
 RING = 4096
 """Rounds whose figures are kept until Python reads them: frontier vertices, frontier edges, direction."""

@@ -7,14 +7,19 @@ See ``phases.py`` for generated files.
 
 
 @njit(**INNER)
-def vertex_phase(t, threads, F, P, G, W, c):
+def vertex_phase(t, threads, fused, graph, F, P, G, W, c):
     """Run ``apply`` on changed masters, or on all live ones; sort them into near and far bucket where there are some.
 
-    Threads take blocks of BLOCK masters if all are visited, else chunks of ``touched``.
+    Threads take blocks of BLOCK masters if all are visited, else chunks of ``touched``. AT_ONCE, a fused round pulls a
+    block just before. Other blocks still read what edges read: its new values replace the sums, and the two fields swap
+    arrays after the round.
     """
+    whole, numbered = AT_ONCE and fused, c[NUMBERED] != 0
+    new = swapped(F) if whole else F
     queue, touched, far, base = lists(W, c).queue, lists(W, c).touched, lists(W, c).far, slot(c)
     dirty, flags, waiting, live, live_counts = W.dirty, W.flags, W.waiting, W.live, W.live_counts
-    degree, parts, shared, front, dirt = F[-1], W.parts, W.shared, buffer_of(W, t, 0), buffer_of(W, t, 1)
+    degree, parts = F[-1], parts_of(W, c) if whole else W.parts
+    shared, front, dirt = W.shared, buffer_of(W, t, 0), buffer_of(W, t, 1)
     later = buffer_of(W, t, 2)
     masters, k, d, j, edges, sums = c[MASTERS], 0, 0, 0, 0, no_sums()
     count = load_acquire(shared, base + TOUCHED_TAIL)
@@ -27,11 +32,16 @@ def vertex_phase(t, threads, F, P, G, W, c):
             first, last = b * BLOCK, min((b + 1) * BLOCK, masters)
             if LIVE:
                 last = first + load(live_counts, b)
+            if whole:
+                for v in range(first, last):
+                    reset(F, v)
+                    pull_row(v, W.bits, graph, W.hints, False, numbered, F, P, G)
             kept, floats = first, no_float_sums()
             for i in range(first, last):
                 v = np.int64(load(live, i)) if LIVE else np.int64(i)
-                awake, changed, s, f = apply(F, P, G, v)
-                reset(F, v)
+                awake, changed, s, f = apply(F, new, P, G, v)
+                if not whole:
+                    reset(F, v)
                 if SUMS:
                     sums = add_sums(sums, s)
                 if FLOAT_SUMS:
@@ -61,7 +71,7 @@ def vertex_phase(t, threads, F, P, G, W, c):
                 v = np.int64(load(touched, i))
                 if FLAGGED:
                     store(flags, v, np.uint8(0))
-                awake, changed, s, f = apply(F, P, G, v)
+                awake, changed, s, f = apply(F, F, P, G, v)
                 if APPLY:
                     reset(F, v)
                 if SUMS:

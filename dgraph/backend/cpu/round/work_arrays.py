@@ -150,7 +150,7 @@ def work_arrays(
         waiting=np.zeros(size if buckets else 0, np.uint8),
         far=lids(buckets or kernel), far_next=lids(buckets or kernel),
         live=lids(live), live_counts=np.zeros(blocks, np.int64),
-        parts=np.zeros(blocks * max(float_sums, 1)),
+        parts=np.zeros(2 * blocks * max(float_sums, 1)),
         shared=np.zeros(COUNTERS, np.int64), gate=np.zeros(16, np.int64),
         counts=np.zeros(8 + blocks if kernel else 0, np.int64),
         buffers=np.empty((threads, BUFFERS, BUFFER), np.uint32), shares=np.zeros(4 * 8 * threads, np.int64),
