@@ -60,8 +60,8 @@ class Partition:
     def _add(self, labels: np.ndarray) -> None:
         """Set the labels, and add up their totals."""
         n, level, self.labels = self.level.n, self.level, labels
-        self.mass, self.counts = sums_by(labels, level.mass), sums_by(labels, level.counts)
-        self.sizes, self.sole = sums_by(labels, np.ones(n, np.int64)), np.zeros(n, np.int32)
+        self.mass, self.counts = sums_by(labels, level.mass, n), sums_by(labels, level.counts, n)
+        self.sizes, self.sole = sums_by(labels, np.ones(n, np.int64), n), np.zeros(n, np.int32)
         _add_xor(labels, self.sole)
 
     @property
