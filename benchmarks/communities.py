@@ -225,16 +225,16 @@ def _summary(rows: list[dict]) -> str:
     lines = []
     for (name, n), sides in by_graph.items():
         cells, ours = [name, f"{n:,}"], sides["leiden"]
-        for peer, known in ratios.items():
+        for peer, by_name in ratios.items():
             turns = zip(sides[peer]["seconds"], ours["seconds"], strict=False) if peer in sides else ()
             quotients = [theirs / own for theirs, own in turns]
-            known |= {name: statistics.median(quotients)} if quotients else {}
-            cells.append(f"{known[name]:.2f}" if quotients else "")
+            by_name |= {name: statistics.median(quotients)} if quotients else {}
+            cells.append(f"{by_name[name]:.2f}" if quotients else "")
         best = max((row for side, row in sides.items() if side not in OURS), key=lambda row: row["modularity"])
         cells.append(f"{100 * (ours['modularity'] / best['modularity'] - 1):+.2f} % of {best['side']}")
         cells.append("" if ours["nmi"] is None else f"{ours['nmi'] - sides['igraph']['nmi']:+.4f}")
         lines.append(cells)
-    means = [f"{statistics.geometric_mean(known.values()):.2f}" if known else "" for known in ratios.values()]
+    means = [f"{statistics.geometric_mean(by_name.values()):.2f}" if by_name else "" for by_name in ratios.values()]
     lines += [["geometric means", "", *means, "", ""], ["to reach", "", *map(str, GOALS.values()), "", ""]]
     lines.insert(0, ["graph", "n", *(f"{peer} / leiden" for peer in GOALS), "modularity", "NMI - igraph's"])
     lines.insert(1, ["-"] * len(lines[0]))

@@ -272,12 +272,6 @@ def fold_rows(
     out_targets[place], out_weights[place] = other, sums
 
 
-def add_values(labels, values, sums) -> Iterator[None]:
-    """Add up values below 2^53 in all by label."""
-    yield
-    sums += np.bincount(labels, values, len(sums)).astype(np.int64)
-
-
 def pack_rows(taken, firsts, offsets, targets, weights, out_targets, out_weights) -> Iterator[None]:
     """Move rows together."""
     yield

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph.algorithms.communities.community_arrays import add_values, first_plain, fold_rows, pack_rows
+from dgraph.algorithms.communities.community_arrays import first_plain, fold_rows, pack_rows
 from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, fetch_add, prefetch
 from dgraph.backend.cpu.threads.team import Team
 
@@ -188,17 +188,10 @@ def add_degrees(offsets, targets, weights, degrees, loops):
     return count
 
 
-@first_plain(rounds=add_values)
-@njit(**OPTIONS)
-def _add(t, threads, labels, values, sums):
-    for v in range(len(labels)):
-        sums[labels[v]] += values[v]
-
-
 def sums_by(labels: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
     """Return the sum of int64 values for each label below ``count``."""
     sums = np.zeros(count, np.int64)
-    _add(0, 1, labels, values, sums)
+    np.add.at(sums, labels, values)  # many times as fast as bincount, which adds floats
     return sums
 
 
