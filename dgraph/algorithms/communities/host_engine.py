@@ -59,8 +59,7 @@ class HostEngine:
     def connected(self, level: GraphLevel, labels: np.ndarray, parts: np.ndarray | None = None) -> np.ndarray:
         """Return the smallest vertex of the connected piece of each vertex within its community, and part of it."""
         if parts is not None:
-            pairs = labels.astype(np.int64) * level.n + parts
-            labels = np.unique(pairs, return_inverse=True)[1].astype(np.int32)
+            labels = np.unique(labels.astype(np.int64) * level.n + parts, return_inverse=True)[1].astype(np.int32)
         return connected(level, labels, self.team)
 
     def alone(self, n: int) -> np.ndarray:
