@@ -1,9 +1,9 @@
 """leiden and louvain on one CPU rank with two threads against Leiden of igraph, NetworKit and leidenalg, all twice.
 
 igraph computes the modularity of all partitions. Peers have their graph before the clock starts, dgraph its loaded
-graph; calls alternate, after one of each of dgraph's that does not count. On LFR graphs NMI is against the planted
-communities. leidenalg is left out where it is not installed, and of graphs of more than ``MOST_EDGES`` edges, where it
-takes a minute.
+graph; calls alternate, after one of each of dgraph's that does not count. leidenalg is called after the others; it is
+left out where it is not installed, and of graphs of more than ``MOST_EDGES`` edges, where it takes minutes. On LFR
+graphs NMI is against the planted communities.
 """
 
 from __future__ import annotations
@@ -56,39 +56,47 @@ SIZES = {
     "full": Sizes(200_000, 300_000, 100, 1000, "roadnet:1000x1000", "rmat:20,symmetric"),
 }
 GRAPHS = (*FILES, *MIXING, "kNN", "roadnet", "accounts", "rmat")
-THREADS, NEIGHBOURS, MOST_EDGES = 2, 15, 1_100_000
-PEERS, OURS = ("igraph", "networkit"), ("leiden", "louvain")
+THREADS, NEIGHBOURS, MOST_EDGES = 2, 15, 4_000_000
+PEERS, OURS, LAST = ("igraph", "networkit"), ("leiden", "louvain"), "leidenalg"
+GOALS = {"igraph": 1.8, "NetworKit": 1.0, "leidenalg": 15.0}
+"""Peer → its seconds over those of leiden, geometric mean over the graphs, to be reached."""
+
+SLOW = 20
+"""Seconds of a call after which a side is not called again."""
 
 
 def measure(graphs: list[str], scale: str, repeat: int, folder: Path) -> None:
-    """Add rows of graphs of a scale to ``communities-peers.json`` and ``.md``, which have the newest of each size."""
+    """Add rows of graphs of a scale to ``communities.json`` and ``.md``, which have the newest of each size."""
     peers.install(PEERS)
     os.environ.setdefault("DGRAPH_COMPILE", "always")  # first calls that NumPy answers are slower ones
-    rows = []
+    file = folder / "communities.json"
+    older = json.loads(file.read_text())["runs"] if file.exists() else []
+    run: dict[str, Any] = {"circumstances": record.circumstances((*PEERS, "leidenalg")), "rows": []}
     for name in graphs:
         graph, truth = _graph(name, scale)
         theirs, sides = _sides(graph)
-        partitions, clocks = _alternating(sides, repeat)
-        for side, labels in partitions.items():
-            count, value = len(np.unique(labels)), theirs.modularity(labels.tolist())
-            figures = {"communities": count, "modularity": value} | clocks[side]
-            figures |= {"nmi": None if truth is None else dgraph.nmi(graph, labels, truth)}
-            rows.append({"graph": name, "n": graph.n, "edges": graph.m, "side": side} | figures)
-            print(_line(rows[-1]), flush=True)
-    run = {"circumstances": record.circumstances((*PEERS, "leidenalg")), "rows": rows}
-    file = folder / "communities-peers.json"
-    older = json.loads(file.read_text())["runs"] if file.exists() else []
-    means = _means([row for kept in (*older[::-1], run) for row in kept["rows"]])
-    record.add(folder, "communities-peers", [run], ("graph", "n", "side"), means, _table)
-    print(means)
+        for last in (False, True):
+            called = {side: call for side, call in sides.items() if (side == LAST) == last}
+            partitions, clocks = _alternating(called, repeat)
+            for side, labels in partitions.items():
+                count, value = len(np.unique(labels)), theirs.modularity(labels.tolist())
+                figures = {"communities": count, "modularity": value} | clocks[side]
+                figures |= {"nmi": None if truth is None else dgraph.nmi(graph, labels, truth)}
+                run["rows"].append({"graph": name, "n": graph.n, "edges": graph.m, "side": side} | figures)
+                print(_line(run["rows"][-1]), flush=True)
+            summary = _summary([row for kept in (*older[::-1], run) for row in kept["rows"]])
+            record.add(folder, "communities", [run], ("graph", "n", "side"), summary, _table)
+    print(summary)
 
 
 def _alternating(sides: dict[str, Callable[[], np.ndarray]], repeat: int) -> tuple[dict, dict[str, dict]]:
     """Return the labels of each side, and the wall and CPU seconds of its calls."""
-    partitions: dict[str, np.ndarray] = {name: sides[name]() for name in OURS}
+    partitions: dict[str, np.ndarray] = {name: sides[name]() for name in OURS if name in sides}
     clocks: dict[str, dict] = {name: {"seconds": [], "cpu_seconds": []} for name in sides}
     for _ in range(repeat):
         for name, call in sides.items():
+            if max(clocks[name]["seconds"], default=0) > SLOW:
+                continue
             began = time.perf_counter(), time.process_time()
             partitions[name] = call()
             clocks[name]["seconds"].append(time.perf_counter() - began[0])
@@ -193,43 +201,45 @@ def _sides(graph: dgraph.Graph) -> tuple[Any, dict[str, Callable[[], np.ndarray]
 
 
 def _table(rows: list[dict]) -> str:
-    head = "| graph | n | edges | side | communities | modularity | NMI | seconds | CPU seconds |"
-    return "\n".join([head, "|-|-|-|-|-|-|-|-|-|", *map(_line, rows)])
+    head = "| graph | n | edges | side | communities | modularity | NMI | seconds | CPU seconds | calls |"
+    return "\n".join([head, "|-" * 10 + "|", *map(_line, rows)])
 
 
 def _line(row: dict) -> str:
     nmi = "" if row["nmi"] is None else f"{row['nmi']:.4f}"
     cells = row["graph"], f"{row['n']:,}", f"{row['edges']:,}", row["side"], f"{row['communities']:,}"
-    cells += f"{row['modularity']:.5f}", nmi, f"{_seconds(row):.3f}", f"{min(row['cpu_seconds']):.3f}"
-    return f"| {' | '.join(cells)} |"
+    cells += f"{row['modularity']:.5f}", nmi
+    cells += tuple(f"{statistics.median(row[clock]):.3f}" for clock in ("seconds", "cpu_seconds"))
+    return f"| {' | '.join(cells)} | {len(row['seconds'])} |"
 
 
-def _means(rows: list[dict]) -> str:
-    """Return geometric means of peers' seconds over leiden's, and lines of its quality beside the peers'.
+def _summary(rows: list[dict]) -> str:
+    """Return a table of peers' seconds over leiden's, by turn, and of its quality beside the peers' best.
 
-    Of a graph in several sizes, the largest that a peer has counts.
+    Of a graph in several sizes, the largest that a peer has counts in the means.
     """
     by_graph: dict[tuple[str, int], dict[str, dict]] = {}
     for row in sorted(rows, key=lambda row: row["n"]):
         by_graph.setdefault((row["graph"], row["n"]), {})[row["side"]] = row
-    parts, lines = [], []
-    for peer in sorted({row["side"] for row in rows} - set(OURS)):
-        largest = {name: sides for (name, _), sides in by_graph.items() if peer in sides}
-        ratios = {name: _seconds(sides[peer]) / _seconds(sides["leiden"]) for name, sides in largest.items()}
-        listed = ", ".join(f"{name} {ratio:.2f}" for name, ratio in ratios.items())
-        parts.append(f"{peer} {statistics.geometric_mean(ratios.values()):.2f} ({listed})")
+    ratios: dict[str, dict[str, float]] = {peer: {} for peer in GOALS}
+    lines = []
     for (name, n), sides in by_graph.items():
+        cells, ours = [name, f"{n:,}"], sides["leiden"]
+        for peer, by_name in ratios.items():
+            turns = zip(sides[peer]["seconds"], ours["seconds"], strict=False) if peer in sides else ()
+            quotients = [theirs / own for theirs, own in turns]
+            by_name |= {name: statistics.median(quotients)} if quotients else {}
+            cells.append(f"{by_name[name]:.2f}" if quotients else "")
         best = max((row for side, row in sides.items() if side not in OURS), key=lambda row: row["modularity"])
-        ours, igraphs = sides["leiden"], sides["igraph"]
-        line = f"{name} of {n:,}: {100 * (ours['modularity'] / best['modularity'] - 1):+.2f} % of {best['side']}"
-        nmi = "" if ours["nmi"] is None else f", NMI {ours['nmi'] - igraphs['nmi']:+.4f} of igraph"
-        lines.append(line + nmi)
-    return (
-        "Leiden of dgraph, igraph, NetworKit and leidenalg, 2 iterations each, 2 threads, by turns, least of calls. "
-        f"Seconds of a peer over those of leiden, geometric means: {'; '.join(parts)}.\n\n"
-        f"Modularity of leiden beside the best peer's: {'; '.join(lines)}."
+        cells.append(f"{100 * (ours['modularity'] / best['modularity'] - 1):+.2f} % of {best['side']}")
+        cells.append("" if ours["nmi"] is None else f"{ours['nmi'] - sides['igraph']['nmi']:+.4f}")
+        lines.append(cells)
+    means = [f"{statistics.geometric_mean(by_name.values()):.2f}" if by_name else "" for by_name in ratios.values()]
+    lines += [["geometric means", "", *means, "", ""], ["to reach", "", *map(str, GOALS.values()), "", ""]]
+    lines.insert(0, ["graph", "n", *(f"{peer} / leiden" for peer in GOALS), "modularity", "NMI - igraph's"])
+    lines.insert(1, ["-"] * len(lines[0]))
+    about = (
+        "Leiden of igraph, NetworKit and leidenalg beside dgraph's, 2 iterations each, 2 threads, by turns. Seconds of "
+        "a peer over those of leiden, medians of turns; modularity of leiden beside the best peer's:"
     )
-
-
-def _seconds(row: dict) -> float:
-    return min(row["seconds"])
+    return "\n".join([about, "", *(f"| {' | '.join(cells)} |" for cells in lines)])

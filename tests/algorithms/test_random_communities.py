@@ -11,6 +11,7 @@ import pytest
 
 import dgraph
 from dgraph.algorithms import ALGORITHMS
+from dgraph.algorithms.communities import graph_level
 from dgraph.comm import SerialComm, world
 from dgraph.validate import validate
 
@@ -71,6 +72,21 @@ def test_communities_are_connected_and_depend_on_neither_threads_nor_order(part)
         measure = dgraph.modularity if metric == "modularity" else dgraph.constant_potts_model
         value = measure(graph, result, resolution=resolution)
         assert value == pytest.approx(result.summary[metric], abs=1e-6), seed
+
+
+@pytest.mark.exhaustive
+@pytest.mark.mpi_skip
+def test_threads_that_share_sub_rounds_give_one_digest(monkeypatch):
+    """Graphs above have so few arcs that one thread takes each round."""
+    monkeypatch.setattr(graph_level, "SMALL", 0)
+    monkeypatch.setattr(graph_level, "SMALL_ROUND", 0)
+    graph = dgraph.Graph.load("rmat:11,symmetric", weights="unit")
+    for name in ("leiden", "louvain"):
+        digests = {
+            dgraph.run(name, graph.on(device=dgraph.Cpu(threads=threads))).columns["community"].tobytes()
+            for threads in (1, 2, 8, 16)
+        }
+        assert len(digests) == 1, name
 
 
 @pytest.mark.mpi

@@ -128,8 +128,9 @@ ONCE = {"louvain": {}, "leiden": {"n_iterations": 1}}
 
 @pytest.fixture
 def gains(monkeypatch):
-    """Return what moves gained, and how many vertices could gain by one, by launches of all ranks."""
-    logged, move, gaining = [], gpu_engine.GpuEngine.move, gpu_engine.GpuEngine.gaining
+    """Return what moves gained and how many vertices could gain, and rows listed to see that, by calls of all ranks."""
+    logged, listed, move, gaining = [], [], gpu_engine.GpuEngine.move, gpu_engine.GpuEngine.gaining
+    tallied = gpu_engine.GpuEngine._tallied
 
     def logged_move(self, *arguments, **named):
         logged.append(move(self, *arguments, **named))
@@ -141,24 +142,31 @@ def gains(monkeypatch):
         return flags, count
 
     monkeypatch.setattr(gpu_engine.GpuEngine, "move", logged_move)
+
+    def logged_tallied(self, arrays, of_all, salt):
+        counts = tallied(self, arrays, of_all, salt)
+        listed.append(0 if of_all else int(counts[: gpu_steps.CHUNKS].sum()))
+        return counts
+
     monkeypatch.setattr(gpu_engine.GpuEngine, "gaining", logged_gaining)
-    return logged
+    monkeypatch.setattr(gpu_engine.GpuEngine, "_tallied", logged_tallied)
+    return logged, listed
 
 
 def check_communities(name, size, gains, mutants=(), **parameters):
-    """Compare the communities of several GPUs, and what moves gain on each, with those of one."""
+    """Compare the communities of several GPUs, what moves gain on each, and all listed rows, with those of one."""
 
     def changed(ctx):
         ctx.backend.device.mutants = mutants
 
-    graph = graph_of(False)
+    graph, (logged, listed) = graph_of(False), gains
     alone, summary, _ = answers(1, graph, name, parameters=parameters)
-    wanted = Counter(size * gains)
-    gains.clear()
+    wanted = Counter(size * logged), sum(listed)
+    logged.clear(), listed.clear()
     columns, again, choices = answers(size, graph, name, changed, parameters, policy="cvc")
     assert (choices["placement"], again) == ("replicas", summary)
     np.testing.assert_array_equal(columns["community"], alone["community"])
-    assert Counter(gains) == wanted
+    assert (Counter(logged), sum(listed)) == wanted
 
 
 def test_compilation_on_a_replica_is_counted_once(monkeypatch):
@@ -188,11 +196,11 @@ def test_replicas_find_the_communities_of_one_gpu(name, size, shared_rows, gains
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("name", "mutant"), [
-    ("louvain", ("env.active[v] = MOVING, env.crossed", "env.crossed")),
     ("leiden", ("env.active[v] = MOVING, env.crossed", "env.crossed")),
     ("louvain", (", own = group + (u32)env.first_group", ", own = group")),
     ("leiden", ("if (!is_own(u)) return;", "")),
-], ids=["moving", "moving in leiden", "group", "owner"])  # fmt: skip
+    ("louvain", ("is_own((u32)v) && !alone", "!alone")),
+], ids=["moving", "group", "owner", "candidates"])  # fmt: skip
 def test_mutants_of_shared_rows_give_other_communities(name, mutant, shared_rows, gains, monkeypatch):
     """A GPU may also wait for another one, where these count different rows."""
     monkeypatch.setenv("DGRAPH_PEER_TIMEOUT", "0.5")

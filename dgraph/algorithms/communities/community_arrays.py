@@ -167,12 +167,10 @@ def move_in_rounds(
         masses -= int((mass_of[ends] ** 2).sum())
         np.add.at(outflow, old, mass[v])
         drift[1] = max(drift[1], float(outflow[old].max()))
-        for total, amount in ((mass_of, mass[v]), (counts_of, counts[v]), (sizes, 1)):
+        for total, amount in ((mass_of, mass[v]), (counts_of, counts[v]), (sizes, 1), (sole, v)):
             np.subtract.at(total, old, amount)
             np.add.at(total, new, amount)
         masses += int((mass_of[ends] ** 2).sum())
-        for label in (old, new):
-            np.bitwise_xor.at(sole, label, v)
         labels[v] = new
         row, e = edges_of(offsets, v)
         u, weight = targets[e], weights[e].astype(np.int64)

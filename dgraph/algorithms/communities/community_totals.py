@@ -39,7 +39,7 @@ class Partition:
         mass: mass of each community, int64 (n,).
         sizes: vertices of the level in it.
         counts: vertices of the graph in it.
-        sole: XOR of its vertices: the only one, if its size is 1.
+        sole: sum of its vertices: the only one, if its size is 1, int64 (n,).
         slack: of each vertex, the gain by which staying exceeded every move when it was last evaluated, plus the price
             of its community's mass then and of ``drift``, float64 (n,); -inf: it must be evaluated.
         crossed: weight that its neighbours have moved towards other communities since then, int64 (n,).
@@ -60,9 +60,8 @@ class Partition:
     def _add(self, labels: np.ndarray) -> None:
         """Set the labels, and add up their totals."""
         n, level, self.labels = self.level.n, self.level, labels
-        self.mass, self.counts = sums_by(labels, level.mass), sums_by(labels, level.counts)
-        self.sizes, self.sole = sums_by(labels, np.ones(n, np.int64)), np.zeros(n, np.int32)
-        _add_xor(labels, self.sole)
+        self.mass, self.counts = sums_by(labels, level.mass, n), sums_by(labels, level.counts, n)
+        self.sizes, self.sole = (sums_by(labels, values, n) for values in (np.ones(n, np.int64), np.arange(n)))
 
     @property
     def totals(self) -> tuple[np.ndarray, ...]:
@@ -130,13 +129,6 @@ def _relabel(old, new, rows, chosen, owners, slack, outflow, drift):
             slack[targets[i]] = -np.inf
 
 
-@first_plain
-@njit(**OPTIONS)
-def _add_xor(labels, sole):
-    for v in range(len(labels)):
-        sole[labels[v]] ^= v
-
-
 @njit(**INLINE)
 def gather(v, offsets, targets, weights, labels, sums, touched):
     """Add up the weights from v to each label; return the number of ``touched`` labels. ``sums`` must be 0.
@@ -197,8 +189,8 @@ def apply_move(v, old, new, mass, counts, totals, bounds):
     counts_of[new] += counts[v]
     sizes[old] -= 1
     sizes[new] += 1
-    sole[old] ^= v
-    sole[new] ^= v
+    sole[old] -= v
+    sole[new] += v
 
 
 @njit(**INLINE)

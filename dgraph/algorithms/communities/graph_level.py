@@ -82,7 +82,7 @@ class GraphLevel:
         groups, count = numbered(labels)
         starts, order = grouped(groups, count)
         degrees = np.diff(self.offsets)
-        firsts = starts_of(sums_by(groups, degrees)[:count])
+        firsts = starts_of(sums_by(groups, degrees, count))
         targets, weights = np.empty_like(self.targets), np.empty_like(self.weights)
         lengths, inside = np.empty(count, np.int64), np.empty(count, np.int64)
         threads = self.threads(team)
@@ -94,7 +94,7 @@ class GraphLevel:
         offsets = starts_of(lengths)
         packed = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], weights.dtype)
         team.run(_pack, threads, np.zeros(1, np.int64), firsts, offsets, targets, weights, *packed)
-        loops, mass, counts = (sums_by(groups, column)[:count] for column in (self.loops, self.mass, self.counts))
+        loops, mass, counts = (sums_by(groups, column, count) for column in (self.loops, self.mass, self.counts))
         return GraphLevel(offsets, *packed, loops + inside, mass, counts), groups
 
 
@@ -188,9 +188,11 @@ def add_degrees(offsets, targets, weights, degrees, loops):
     return count
 
 
-def sums_by(labels: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return the sum of int64 values for each label below n; it is below 2^53."""
-    return np.bincount(labels, values, len(labels)).astype(np.int64)
+def sums_by(labels: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
+    """Return the sum of int64 values for each label below ``count``."""
+    sums = np.zeros(count, np.int64)
+    np.add.at(sums, labels, values)  # many times as fast as bincount, which adds floats
+    return sums
 
 
 @first_plain

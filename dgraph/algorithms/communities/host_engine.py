@@ -59,7 +59,7 @@ class HostEngine:
     def connected(self, level: GraphLevel, labels: np.ndarray, parts: np.ndarray | None = None) -> np.ndarray:
         """Return the smallest vertex of the connected piece of each vertex within its community, and part of it."""
         if parts is not None:
-            labels = self.within(labels.astype(np.int64) * level.n + parts, level.n**2)
+            labels = np.unique(labels.astype(np.int64) * level.n + parts, return_inverse=True)[1].astype(np.int32)
         return connected(level, labels, self.team)
 
     def alone(self, n: int) -> np.ndarray:
@@ -72,7 +72,9 @@ class HostEngine:
 
     def within(self, labels: np.ndarray, bound: int) -> np.ndarray:
         """Return labels below a bound as 0, 1, … in their order."""
-        return np.unique(labels, return_inverse=True)[1].astype(np.int32)
+        marks = np.zeros(bound, np.int32)
+        marks[labels] = 1
+        return (np.cumsum(marks, dtype=np.int32) - 1)[labels]
 
     def above(self, groups: np.ndarray, labels: np.ndarray, n: int) -> np.ndarray:
         """Return the label of each of n groups, whose vertices have one label."""

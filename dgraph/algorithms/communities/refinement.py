@@ -12,6 +12,7 @@ wins.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ NOISE_BITS = 12
 """Binary logarithm of the number of values of the noise."""
 
 
+@cache
 def noise() -> np.ndarray:
     """Return quantiles of the Gumbel distribution, rounded to 20 bits after the point: no library's logarithm shows."""
     shares = (np.arange(1 << NOISE_BITS) + 0.5) / (1 << NOISE_BITS)
@@ -51,6 +53,7 @@ def refine(engine: Any, partition: Partition, salt: int) -> np.ndarray:
     return parts
 
 
+@lru_cache(1)
 def inverse(theta: float, units: Units) -> float:
     """Return the factor of gains that makes them units of theta, not so large or small that products lose sense."""
     exact = 1 / (Fraction(theta) * units.scale * Fraction(2) ** units.shift)
