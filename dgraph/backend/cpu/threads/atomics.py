@@ -184,28 +184,12 @@ def usleep(types):
     return types.int32(types.uint32)
 
 
-@intrinsic
-def pause(typing):
-    """Leave the core to its other hardware thread for 40 to 140 ns, on x86."""
-
-    def generate(context, builder, signature, args):
-        if binding.get_process_triple().startswith("x86_64"):
-            kind = ir.FunctionType(ir.VoidType(), [])
-            builder.call(cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.sse2.pause"), [])
-        return context.get_dummy_value()
-
-    return types.void(), generate
-
-
 SPINS, YIELDS = 2000, 1000
 """Polls of a waiting thread before it yields its core, and yields before it sleeps: some 100 µs, as sleeps take.
 
 Sleeping leaves the core idle, which the scheduler needs to move a late thread whose core another process occupies.
 A thread that sleeps through the short rounds of the others leaves all of their work to them.
 """
-
-PAUSES = 200
-"""Polls at a barrier, each with a pause, before a thread yields its core: some 10 to 30 µs."""
 
 
 @njit(**INNER)
@@ -224,12 +208,10 @@ def barrier(gate, threads):
         spins = 0
         while load_acquire(gate, 8) == generation:
             spins += 1
-            if spins > PAUSES + YIELDS:
+            if spins > SPINS + YIELDS:
                 usleep(np.uint32(20))
-            elif spins > PAUSES:
+            elif spins > SPINS:
                 sched_yield()
-            else:
-                pause()
 
 
 @njit(**INLINE)
