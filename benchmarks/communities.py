@@ -1,9 +1,9 @@
 """leiden and louvain on one CPU rank with two threads against Leiden of igraph, NetworKit and leidenalg, all twice.
 
 igraph computes the modularity of all partitions. Peers have their graph before the clock starts, dgraph its loaded
-graph; calls alternate, after one of each of dgraph's that does not count. leidenalg is called after the others; it is
-left out where it is not installed, and of graphs of more than ``MOST_EDGES`` edges, where it takes minutes. On LFR
-graphs NMI is against the planted communities.
+graph; calls alternate, after one of each of dgraph's that does not count, and each turn has its own seed. leidenalg is
+called after the others; it is left out where it is not installed, and of graphs of more than ``MOST_EDGES`` edges,
+where it takes minutes. On LFR graphs NMI is against the planted communities.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import random
 import statistics
 import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -78,10 +80,11 @@ def measure(graphs: list[str], scale: str, repeat: int, folder: Path) -> None:
         for last in (False, True):
             called = {side: call for side, call in sides.items() if (side == LAST) == last}
             partitions, clocks = _alternating(called, repeat)
-            for side, labels in partitions.items():
-                count, value = len(np.unique(labels)), theirs.modularity(labels.tolist())
-                figures = {"communities": count, "modularity": value} | clocks[side]
-                figures |= {"nmi": None if truth is None else dgraph.nmi(graph, labels, truth)}
+            for side, turns in partitions.items():
+                figures = {"communities": statistics.median(len(np.unique(labels)) for labels in turns)} | clocks[side]
+                figures["modularity"] = statistics.median(theirs.modularity(labels.tolist()) for labels in turns)
+                alike = [] if truth is None else [dgraph.nmi(graph, labels, truth) for labels in turns]
+                figures["nmi"] = statistics.median(alike) if alike else None
                 run["rows"].append({"graph": name, "n": graph.n, "edges": graph.m, "side": side} | figures)
                 print(_line(run["rows"][-1]), flush=True)
             summary = _summary([row for kept in (*older[::-1], run) for row in kept["rows"]])
@@ -89,16 +92,18 @@ def measure(graphs: list[str], scale: str, repeat: int, folder: Path) -> None:
     print(summary)
 
 
-def _alternating(sides: dict[str, Callable[[], np.ndarray]], repeat: int) -> tuple[dict, dict[str, dict]]:
-    """Return the labels of each side, and the wall and CPU seconds of its calls."""
-    partitions: dict[str, np.ndarray] = {name: sides[name]() for name in OURS if name in sides}
+def _alternating(sides: dict[str, Callable[[int], np.ndarray]], repeat: int) -> tuple[dict, dict[str, dict]]:
+    """Return the labels of each side by turn, and the wall and CPU seconds of its calls, which take a seed."""
+    for name in OURS:
+        sides.get(name, int)(0)
+    partitions: dict[str, list[np.ndarray]] = {name: [] for name in sides}
     clocks: dict[str, dict] = {name: {"seconds": [], "cpu_seconds": []} for name in sides}
-    for _ in range(repeat):
+    for seed in range(1, repeat + 1):
         for name, call in sides.items():
             if max(clocks[name]["seconds"], default=0) > SLOW:
                 continue
             began = time.perf_counter(), time.process_time()
-            partitions[name] = call()
+            partitions[name].append(call(seed))
             clocks[name]["seconds"].append(time.perf_counter() - began[0])
             clocks[name]["cpu_seconds"].append(time.process_time() - began[1])
     return partitions, clocks
@@ -162,8 +167,8 @@ def _nearest(count: int, blobs: int) -> np.ndarray:
     return np.stack([np.repeat(np.arange(count), NEIGHBOURS), near.ravel()])
 
 
-def _sides(graph: dgraph.Graph) -> tuple[Any, dict[str, Callable[[], np.ndarray]]]:
-    """Return igraph's graph, and side → call that returns labels by row."""
+def _sides(graph: dgraph.Graph) -> tuple[Any, dict[str, Callable[[int], np.ndarray]]]:
+    """Return igraph's graph, and side → call that takes a seed and returns labels by row."""
     import igraph
 
     block = graph.block
@@ -171,10 +176,11 @@ def _sides(graph: dgraph.Graph) -> tuple[Any, dict[str, Callable[[], np.ndarray]
     once = rows < targets
     theirs = igraph.Graph(n=graph.n, edges=np.stack([rows[once], targets[once]], axis=1))
 
-    def run(name: str) -> np.ndarray:
-        return np.unique(dgraph.run(name, graph).columns["community"], return_inverse=True)[1]
+    def run(name: str, seed: int) -> np.ndarray:
+        return np.unique(dgraph.run(name, graph, random_state=seed).columns["community"], return_inverse=True)[1]
 
-    def leiden() -> np.ndarray:
+    def leiden(seed: int) -> np.ndarray:
+        random.seed(seed)
         return np.array(theirs.community_leiden("modularity", n_iterations=2).membership)
 
     import networkit
@@ -183,19 +189,19 @@ def _sides(graph: dgraph.Graph) -> tuple[Any, dict[str, Callable[[], np.ndarray]
     ends = rows[once], targets[once]
     parallel = networkit.GraphFromCoo((np.ones(len(ends[0])), ends), n=graph.n)
 
-    def networkits() -> np.ndarray:
+    def networkits(seed: int) -> np.ndarray:
+        networkit.setSeed(seed, True)
         method = networkit.community.ParallelLeiden(parallel, iterations=2)
         method.run()
         return np.array(method.getPartition().getVector())
 
-    def leidenalgs() -> np.ndarray:
+    def leidenalgs(seed: int) -> np.ndarray:
         import leidenalg
 
         kind = leidenalg.ModularityVertexPartition
-        return np.array(leidenalg.find_partition(theirs, kind, n_iterations=2, seed=1).membership)
+        return np.array(leidenalg.find_partition(theirs, kind, n_iterations=2, seed=seed).membership)
 
-    sides = {"leiden": lambda: run("leiden"), "louvain": lambda: run("louvain"), "igraph": leiden}
-    sides |= {"NetworKit": networkits}
+    sides = {name: partial(run, name) for name in OURS} | {"igraph": leiden, "NetworKit": networkits}
     asks = graph.m <= MOST_EDGES and importlib.util.find_spec("leidenalg") is not None
     return theirs, sides | ({"leidenalg": leidenalgs} if asks else {})
 
@@ -207,7 +213,7 @@ def _table(rows: list[dict]) -> str:
 
 def _line(row: dict) -> str:
     nmi = "" if row["nmi"] is None else f"{row['nmi']:.4f}"
-    cells = row["graph"], f"{row['n']:,}", f"{row['edges']:,}", row["side"], f"{row['communities']:,}"
+    cells = row["graph"], f"{row['n']:,}", f"{row['edges']:,}", row["side"], f"{row['communities']:,.0f}"
     cells += f"{row['modularity']:.5f}", nmi
     cells += tuple(f"{statistics.median(row[clock]):.3f}" for clock in ("seconds", "cpu_seconds"))
     return f"| {' | '.join(cells)} | {len(row['seconds'])} |"
@@ -240,6 +246,6 @@ def _summary(rows: list[dict]) -> str:
     lines.insert(1, ["-"] * len(lines[0]))
     about = (
         "Leiden of igraph, NetworKit and leidenalg beside dgraph's, 2 iterations each, 2 threads, by turns. Seconds of "
-        "a peer over those of leiden, medians of turns; modularity of leiden beside the best peer's:"
+        "a peer over those of leiden, medians of turns; median modularity beside the best peer's:"
     )
     return "\n".join([about, "", *(f"| {' | '.join(cells)} |" for cells in lines)])
