@@ -14,7 +14,6 @@ from dgraph.graph import rows
 from dgraph.graph.build import clean_kernels, fingerprint, local_graph, weights
 from dgraph.graph.generators import random_graphs
 from dgraph.graph.generators.counter import key, scramble_keys
-from dgraph.graph.halo import degree_rows
 from partitioning.arrays import gidset, lazy_numba
 from partitioning.arrays.lazy_numba import Deferred
 
@@ -58,8 +57,6 @@ def calls(seed, count, kind):
         yield rows._turn, rows._turn_few, (offsets, targets, of_edges, turns, cursor, *turned), (4, 5, 6)
     if kind != "none":
         return
-    ends, place = np.zeros((2, count), np.uint32), rng.permutation(N).astype(np.uint32)
-    yield degree_rows._orient, degree_rows._orient_few, (*in_order[:2], place, *ends), (3, 4)
     yield from calls_of_builds(rng, targets, cursor)
     yield from calls_of_components(rng, targets)
     yield from calls_of_messages(rng, np.unique(targets), targets)

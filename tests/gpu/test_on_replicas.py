@@ -130,7 +130,7 @@ ONCE = {"louvain": {}, "leiden": {"n_iterations": 1}}
 def gains(monkeypatch):
     """Return what moves gained and how many vertices could gain, and rows listed to see that, by calls of all ranks."""
     logged, listed, move, gaining = [], [], gpu_engine.GpuEngine.move, gpu_engine.GpuEngine.gaining
-    tallied = gpu_engine.GpuEngine._tallied
+    grid = gpu_engine.GpuEngine._grid
 
     def logged_move(self, *arguments, **named):
         logged.append(move(self, *arguments, **named))
@@ -143,13 +143,12 @@ def gains(monkeypatch):
 
     monkeypatch.setattr(gpu_engine.GpuEngine, "move", logged_move)
 
-    def logged_tallied(self, arrays, of_all, salt):
-        counts = tallied(self, arrays, of_all, salt)
-        listed.append(0 if of_all else int(counts[: gpu_steps.CHUNKS].sum()))
-        return counts
+    def logged_grid(self, kernel, rows, n):
+        listed.append(rows if kernel == "find_gaining" else 0)
+        return grid(self, kernel, rows, n)
 
     monkeypatch.setattr(gpu_engine.GpuEngine, "gaining", logged_gaining)
-    monkeypatch.setattr(gpu_engine.GpuEngine, "_tallied", logged_tallied)
+    monkeypatch.setattr(gpu_engine.GpuEngine, "_grid", logged_grid)
     return logged, listed
 
 

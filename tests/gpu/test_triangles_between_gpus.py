@@ -94,7 +94,7 @@ def test_one_bitmap_and_one_piece_hold_everything(way, wide, monkeypatch):
 @pytest.mark.parametrize("piece", [16, 7])
 def test_parallel_arcs_of_rows_that_are_sorted_in_pieces_count_once(way, piece, monkeypatch):
     monkeypatch.setattr(device_graph, "RENUMBERED", piece)
-    for module in ("cuda.device_graph.graph_size", "cuda.backend"):
+    for module in ("cuda.device_graph.graph_size", "cuda.gpu_graphs"):
         monkeypatch.setattr(f"dgraph.backend.{module}.is_skewed", lambda *_: True)
     graph = graph_of(1500)
     triangles, _ = counted(graph.n, graph.src, graph.dst)

@@ -15,17 +15,3 @@ KERNEL combine(i64 count) {
     }
     visit.close();
 }
-
-// Mirrors join the frontier behind the masters.
-KERNEL join(i64 count) {
-    SHARED(PhaseRoom, room);
-    i64* slot = slot_of(KNOWN(&env.control->tick) - 1);
-    Front front;
-    front.open(room.staging.held[warp_in_block()][0], is(env.control->swapped) ? env.queue1 : env.queue0,
-               is(env.control->swapped) ? env.sums1 : env.sums0, slot, TAIL);
-    for (u64 i = thread_rank(); i - lane_id() < (u64)count; i += threads()) {
-        const bool mine = i < (u64)count;
-        front.add(mine, mine ? env.lids[i] : 0);
-    }
-    front.close();
-}
