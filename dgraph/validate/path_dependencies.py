@@ -21,43 +21,63 @@ from dgraph.validate.searched_arcs import AGAIN, NEAR, SearchedArcs, chosen_sour
 
 
 class PathDependencies:
-    """Dependencies of one source after the other, of this rank's rows and arcs; every method is collective."""
+    """Dependencies of one source after the other, of this rank's rows; every method is collective.
+
+    Args:
+        distributed, arcs: the graph.
+        weighted: distances are sums of weights, not hops.
+        goals: 1 for rows to which paths count, else 0, float64; None: all.
+        edges: dependencies of arcs are wanted, too; there are none otherwise.
+    """
 
     def __init__(
-        self, distributed: DistributedColumns, arcs: SearchedArcs, weighted: bool, goals: np.ndarray | None = None
+        self,
+        distributed: DistributedColumns,
+        arcs: SearchedArcs,
+        weighted: bool,
+        goals: np.ndarray | None = None,
+        edges: bool = False,
     ):
-        self.distributed, self.arcs = distributed, arcs
+        self.distributed, self.arcs, self.edges = distributed, arcs, edges
         self.goals = np.ones(distributed.block.rows) if goals is None else goals
         self.hops, self.weights = not weighted, arcs.weights
 
     def of(self, source: int) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
         """Return dependencies of rows and of arcs, and the distances; None if numbers of paths overflow."""
-        distributed, rows, targets = self.distributed, self.arcs.rows, self.arcs.targets
-        n, first = distributed.block.rows, distributed.block.first
+        distributed, rows, targets, offsets = self.distributed, self.arcs.rows, self.arcs.targets, self.arcs.offsets
+        n, first, places = distributed.block.rows, distributed.block.first, None
         begin = np.array([source - first] if 0 <= source - first < n else [], np.int64)
         if self.hops:
             distance, paths, levels = self._by_hops(begin)
         else:
             distance = self._distances(begin)
-        there = self.arcs.at_targets(distance)
-        length = distance[rows] + (1.0 if self.hops else self.weights)
-        tight = np.flatnonzero((length == there) & (length < np.inf))
-        rows, targets = rows[tight], targets[tight]
-        offsets = row_offsets(rows, n)
-        if not self.hops:
+            length = distance[rows] + self.weights
+            places = np.flatnonzero((length == self.arcs.at_targets(distance)) & (length < np.inf))
+            rows, targets = rows[places], targets[places]
+            offsets = row_offsets(rows, n)
             paths, levels = self._paths(begin, rows, targets, offsets)
         if distributed.comm.total(int(not np.isfinite(paths).all())):
             return None
-        dependency, share, of_arcs = np.zeros(n), self.goals / np.maximum(paths, 1.0), np.zeros(len(self.arcs.rows))
+        dependency, share, of_arcs = np.zeros(n), np.zeros(n), self._of_arcs()
+        next_level = begin[:0]
         for level in reversed(levels):
-            arcs_below = places_of(offsets, level)
-            (below,) = distributed.fetch(targets[arcs_below], share)
-            parts = paths[rows[arcs_below]] * below
+            below = places_of(offsets, level)
+            (shares,) = distributed.fetch(targets[below], share)
             lengths = offsets[level + 1] - offsets[level]
-            dependency[level] = np.bincount(np.repeat(np.arange(len(level)), lengths), parts, len(level))
+            parts = np.repeat(paths[level], lengths) * shares
+            if len(parts):
+                filled, ends = level[lengths > 0], np.cumsum(lengths[lengths > 0])
+                dependency[filled] = np.add.reduceat(parts, np.append(0, ends[:-1]))
             share[level] = (self.goals[level] + dependency[level]) / paths[level]
-            of_arcs[tight[arcs_below]] = parts
+            if self.edges:
+                of_arcs[below if places is None else places[below]] = parts
+            if self.hops:  # paths of hops go on to the next level alone
+                share[next_level] = 0.0
+                next_level = level
         return dependency, of_arcs, distance
+
+    def _of_arcs(self) -> np.ndarray:
+        return np.zeros(len(self.arcs.rows) if self.edges else 0)
 
     def _by_hops(self, level: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
         """Return the hops from the row in ``level``, the numbers of paths, and the rows of each level."""
@@ -68,7 +88,8 @@ class PathDependencies:
             levels.append(level)
             arcs_out = places_of(arcs.offsets, level)
             with np.errstate(over="ignore"):
-                entered = distributed.add(arcs.targets[arcs_out], paths[arcs.rows[arcs_out]], added)
+                lengths = arcs.offsets[level + 1] - arcs.offsets[level]
+                entered = distributed.add(arcs.targets[arcs_out], np.repeat(paths[level], lengths), added)
             level = entered[distance[entered] == np.inf]
             distance[level], paths[level] = len(levels), added[level]
             added[entered] = 0.0
@@ -111,7 +132,7 @@ class PathDependencies:
     def summed(self, sources: np.ndarray, endpoints: bool = False) -> tuple[np.ndarray, np.ndarray, int]:
         """Return the sums of rows and arcs over up to ``AGAIN`` of the sources, and their number."""
         again = sources[np.unique(np.linspace(0, max(len(sources) - 1, 0), min(len(sources), AGAIN)).astype(np.int64))]
-        of_rows, of_arcs, counted = np.zeros(self.distributed.block.rows), np.zeros(len(self.arcs.rows)), 0
+        of_rows, of_arcs, counted = np.zeros(self.distributed.block.rows), self._of_arcs(), 0
         for source in again.tolist():
             sums = self.of(source)
             if sums is not None:
@@ -139,7 +160,7 @@ def edge_bc(distributed: DistributedColumns, columns: Columns, parameters: Param
     ends = max(n * (n - 1), 1)
     scale = (1 if parameters["normalized"] else ends / (2 if undirected else 1)) * n / (max(len(sources), 1) * ends)
     source, target = arcs.rows + distributed.block.first, arcs.targets
-    _, part, counted = PathDependencies(distributed, arcs, weighted).summed(sources)
+    _, part, counted = PathDependencies(distributed, arcs, weighted, edges=True).summed(sources)
     if undirected:
         part = part + arcs.of_reverse(part)
     part *= scale
