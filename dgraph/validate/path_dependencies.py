@@ -59,8 +59,7 @@ class PathDependencies:
         if distributed.comm.total(int(not np.isfinite(paths).all())):
             return None
         dependency, share, of_arcs = np.zeros(n), np.zeros(n), self._of_arcs()
-        next_level = begin[:0]
-        for level in reversed(levels):
+        for level in reversed(levels):  # by hops, arcs lead to the next one at most: other shares there are still 0
             below = places_of(offsets, level)
             (shares,) = distributed.fetch(targets[below], share)
             lengths = offsets[level + 1] - offsets[level]
@@ -71,9 +70,6 @@ class PathDependencies:
             share[level] = (self.goals[level] + dependency[level]) / paths[level]
             if self.edges:
                 of_arcs[below if places is None else places[below]] = parts
-            if self.hops:  # paths of hops go on to the next level alone
-                share[next_level] = 0.0
-                next_level = level
         return dependency, of_arcs, distance
 
     def _of_arcs(self) -> np.ndarray:

@@ -279,3 +279,9 @@ def test_a_program_of_ones_own_has_no_certificate():
 
     with pytest.raises(UsageError, match="labels has no certificate, so its answer cannot be validated"):
         run(Labels(), "path:6", validate=True)
+
+
+def test_parallel_arcs_count_at_the_corner_opposite_to_them():
+    source, target, weight = np.random.default_rng(5).integers(1, 12, (3, 90))
+    graph = dgraph.Graph.from_edges(source, target, weight)
+    assert dgraph.run("lcc", graph, count="arcs", validate=True).report["outcome"]["validation"]["passed"]
