@@ -8,7 +8,7 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from test_page import recorded, run_report, timed
+from sample_report import recorded, run_report, timed
 
 from dgraph.engine.rounds.round_series import PARTS
 from dgraph.report import write_page

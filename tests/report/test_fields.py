@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import report_fields
 from report_schema import SCHEMA, violations
-from test_page import recorded, run_report
+from sample_report import recorded, run_report
 
 import dgraph
 from dgraph.engine.rounds import round_series

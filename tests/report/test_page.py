@@ -9,19 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from report_schema import SCHEMA, violations
-from test_report import sample
+from sample_report import recorded, run_report
 
 import dgraph
-from dgraph.backend.round_stats import RoundStats
 from dgraph.cli import main
 from dgraph.comm import SerialComm
-from dgraph.engine.rounds.load_record import LoadRecord
 from dgraph.engine.rounds.record import Record
-from dgraph.engine.rounds.round_series import KEPT_ROUNDS, PARTS, RoundSeries
+from dgraph.engine.rounds.round_series import KEPT_ROUNDS, PARTS
 from dgraph.errors import DataError, OutputError
 from dgraph.report import (
-    compare,
-    comparison,
     facts,
     headline,
     page,
@@ -34,67 +30,6 @@ from dgraph.report import (
 from dgraph.report.page.page import profile
 
 MEGABYTE = 1 << 20
-
-
-def run_report(ranks=4, rounds=6, seed=1, **graph):
-    """Return a made-up report of several ranks with different figures and every key."""
-    draw = np.random.default_rng(seed)
-    report = sample(SerialComm()).collect()
-    (one,) = report["ranks"]
-    seconds = draw.random((ranks, rounds, len(PARTS))).round(7) * 1e-3
-    report["ranks"] = []
-    for rank in range(ranks):
-        parts = dict(zip(PARTS, seconds[rank].sum(0).tolist(), strict=True))
-        starts = (0.5 + np.arange(rounds) * 0.01).tolist()
-        columns = dict(zip(PARTS, seconds[rank].T.tolist(), strict=True))
-        peers = [peer for peer in range(ranks) if peer != rank]
-        report["ranks"].append(
-            one
-            | {
-                "rank": rank,
-                "seconds": one["seconds"] | parts | {"solve": sum(parts.values()), "compile": 0.0, "wall": 9.0 + rank},
-                "sent": [{"peer": p, "bytes": int(draw.integers(1, 1 << 30)), "messages": rounds} for p in peers],
-                "spans": [
-                    {"name": "load", "start": 0.0, "seconds": 0.4},
-                    {"name": "solve", "start": 0.45, "seconds": 8},
-                ],
-                "rounds": {"start": starts, **columns},
-            }
-        )
-    kept = RoundSeries()
-    for i in range(rounds):
-        kept.extend(np.array([[draw.integers(1, 1 << 20), i, i % 3 == 0]]), float(seconds[0, i].sum()))
-    report["rounds"] = kept.summary()
-    report["graph"] |= graph
-    return report
-
-
-def recorded(report, blocks=1056, seed=3):
-    """Return ``report`` with everything that GPUs record."""
-    draw = np.random.default_rng(seed)
-    for row in report["rounds"]["kept"]:
-        row["schedule"] = ("alb", "persistent", "pull")[row["round"] % 3]
-    for rank in report["ranks"]:
-        loads, columns = LoadRecord(), rank["rounds"]
-        pairs = []
-        for row in report["rounds"]["kept"][:8]:
-            edges = {"edges": draw.integers(0, 90, (blocks, 64)), "edges_huge": draw.integers(0, 9, (blocks // 2, 64))}
-            pairs.append(loads.add(row["round"], RoundStats("alb", edges)))
-        rest = [(0, 0.0)] * (len(columns["start"]) - len(pairs))
-        columns["fullest_block"], columns["mean_block"] = map(list, zip(*pairs, *rest, strict=True))
-        rank |= {
-            "load": loads.facts(),
-            "schedules": {"alb": 3, "pull": 2},
-            "kernels": [
-                {"schedule": "alb", "kernel": f"k{i}", "walks": i < 2, "launches": 9, "seconds": float(draw.random())}
-                for i in range(12)
-            ],
-            "gpu_memory": {
-                "used_bytes": 1 << 30, "peak_bytes": 3 << 30, "planned_bytes": 4 << 30, "held_bytes": 4 << 30,
-                "taken_bytes": 5 << 30,
-            },
-        }  # fmt: skip
-    return report
 
 
 def test_what_is_put_together_fits_the_schema():
@@ -216,67 +151,6 @@ def test_a_report_without_ranks_or_file_is_refused(tmp_path):
         read(tmp_path / "bad.json")
     with pytest.raises(OutputError, match=r"none\.json cannot be read: No such file"):
         read(tmp_path / "none.json")
-
-
-# comparing
-
-
-def timed(ranks, seconds, compute, **graph):
-    report = run_report(ranks, **graph)
-    for rank in report["ranks"]:
-        rank["seconds"] |= {"solve": seconds + 0.5, "compile": 0.5, "compute": compute * (1 + rank["rank"] % 2) / 2}
-    return report
-
-
-def test_speedup_is_against_the_fewest_ranks_on_the_same_problem():
-    runs = [timed(4, 2.0, 1.0), timed(1, 6.0, 6.0), timed(2, 3.0, 2.0), timed(2, 9.0, 1.0, fingerprint="another")]
-    rows = compare(runs)
-    assert [row.speedup for row in rows] == [3, 1, 2, 1]
-    assert [row.efficiency for row in rows] == [0.75, 1, 1, 1]
-    assert [row.group for row in rows] == [0, 0, 0, 1]
-    assert [row.imbalance for row in rows] == pytest.approx([4 / 3, 1, 4 / 3, 4 / 3])
-    text = comparison(runs)
-    assert "compare within a letter" in text
-    cells = [line.split() for line in text.splitlines()]
-    (first,) = (row for row in cells if row[:4] == ["1a", "4", "2.0000", "1.0000"])
-    communication = dict(facts(runs[0]))["in rounds"].split(", communication ")[1].split()
-    assert communication[1] == "s"
-    assert 0 < float(first[4]) == pytest.approx(float(communication[0]), abs=5e-3), "not what starts programs: 1.0"
-    assert first[5] == "1.33"
-    assert next(row for row in cells if row[:1] == ["1a"])[-2:] == ["3.00", "75%"]
-    assert "letter" not in comparison(runs[:3])
-
-
-def test_the_compilation_of_a_load_takes_no_time_off_the_answer():
-    run = timed(1, 2.0, 1.5)
-    spent = run["ranks"][0]["seconds"]
-    spent["compile"] = 5.0
-    (row,) = compare([run])
-    assert row.seconds == pytest.approx(sum(spent[name] for name in ("init", *PARTS)))
-    assert row.seconds >= row.compute > 0
-
-
-def test_a_comparison_names_what_differs():
-    runs = [timed(2, 3.0, 2.0), timed(2, 4.0, 2.0)]
-    for run, policy in zip(runs, ("oec", "cvc"), strict=True):
-        run["choices"] = [{"what": "policy", "taken": policy, "reason": ""}]
-    text = comparison(runs)
-    assert "speed-up" not in text, "both have one number of ranks"
-    lines = [line.split() for line in text.splitlines()]
-    assert ["differs", "run", "1", "run", "2"] in lines
-    assert lines[-1] == ["policy", "oec", "cvc"]
-
-
-def test_time_in_rounds_has_two_terms():
-    spent = dict(facts(timed(2, 3.0, 2.0)))["in rounds"]
-    assert spent.startswith("computation 2")
-    assert "communication" in spent
-
-
-def test_other_parameters_are_another_problem():
-    runs = [run_report(), run_report()]
-    runs[1]["algorithm"] = runs[1]["algorithm"] | {"parameters": {"source": 4}}
-    assert [row.group for row in compare(runs)] == [0, 1]
 
 
 # the page

@@ -4,7 +4,7 @@ import os
 import shutil
 
 import pytest
-from test_page import recorded, run_report, timed
+from sample_report import recorded, run_report, timed
 
 from dgraph.report import write_page
 
