@@ -182,11 +182,13 @@ def _communicator_of(args: tuple, kwargs: dict[str, Any]) -> object:
 def _described(function: Callable, args: tuple, kwargs: dict[str, Any]) -> str:
     """Format the call with its scalar arguments; the text is the same on every rank."""
     arguments = dict(zip(_names(function), args, strict=False)) | kwargs
-    for value in [*arguments.values()]:
+    named = dict(arguments)
+    for value in arguments.values():
         if isinstance(value, dict):
-            arguments |= value
-    plain = [name for name, value in arguments.items() if isinstance(value, (str, float, Real)) and name not in BY_RANK]
-    words = ", ".join([f"{name}={_plain(arguments[name])!r}" for name in sorted(plain, key=str)])
+            named |= value
+    named = {name: value for name, value in named.items() if value is not None and name not in BY_RANK}
+    plain = {name: value for name, value in named.items() if isinstance(value, (str, bool, int, float, Real))}
+    words = ", ".join([f"{name}={_plain(plain[name])!r}" for name in sorted(plain, key=str)])
     return f"{function.__qualname__}({words})"
 
 

@@ -82,11 +82,9 @@ def _opened(
     graph: Graph, options: Options, record: Record, progress: Progress, ready: bool | None
 ) -> tuple[Backend, int]:
     comm = graph.comm
-    if ready:
-        kept = graph.device if isinstance(graph.device, Backend) else graph.kept_backend
-    else:
-        kept, asked, named, is_open = _kept(graph, options)
-        ready = ready is None and not comm.total(not is_open)
+    kept, asked, named, is_open = _kept(graph, options)
+    if ready is None:
+        ready = not comm.total(not is_open)
     if ready:
         assert kept is not None
         assert kept.opened is not None

@@ -218,8 +218,7 @@ class RoundDriver(ABC):
         for part in gathered[:, size : size + floats]:
             sums += np.ascontiguousarray(part).view(np.float64)
         minima, whole = self.machine.minima, gathered[:, :size].sum(axis=0)
-        if minima:
-            whole[size - minima :] = gathered[:, size - minima : size].min(axis=0)
+        whole[size - minima :] = gathered[:, size - minima : size].min(axis=0)
         summaries = gathered[:, size + floats :]
         if summaries.size and summaries[:, 0].all():
             parts, over_all = over_ranks(summaries[:, 1:], self.machine.traced.summary_kind)
