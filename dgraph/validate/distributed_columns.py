@@ -159,7 +159,7 @@ class DistributedColumns:
         """Return each column at ``gids`` (of any rank, in any order); each gid is requested from its owner once."""
         if self.comm.size == 1 or not columns:
             return [column[gids] for column in columns]
-        wanted, back = self._numbered(gids)
+        wanted, back = self.numbered(gids)
         requested = self.comm.alltoallv(self._parts(wanted, wanted))
         rows = [part.astype(np.int64) - self.block.first for part in requested]
         return [np.concatenate(self.comm.alltoallv([column[part] for part in rows]))[back] for column in columns]
@@ -186,11 +186,11 @@ class DistributedColumns:
 
     def add(self, gids: np.ndarray, amounts: np.ndarray, column: np.ndarray) -> np.ndarray:
         """Add ``amounts`` (float64) to a column at ``gids``, on their owners; return the rows changed on this rank."""
-        wanted, places = self._numbered(gids)
+        wanted, places = self.numbered(gids)
         sums = np.bincount(places, amounts, wanted.size).astype(column.dtype)
         rows, received = self.send(wanted, sums)
         np.add.at(column, rows, received)
-        return self._numbered(rows)[0]
+        return self.numbered(rows)[0]
 
     def sum(self, values: np.ndarray) -> float:
         """Return the sum of a float column over all ranks, bitwise equal on every rank."""
@@ -230,7 +230,7 @@ class DistributedColumns:
                 originals = self.block.ids.to_original(np.array(list(gids.values()), np.int64), self.comm)
                 raise rule.broken(dict(zip(gids, originals.tolist(), strict=True)) | values, total)
 
-    def _numbered(self, gids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def numbered(self, gids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the distinct gids, ascending, and the place of each of ``gids`` among them."""
         if 8 * gids.size < self.block.n:
             wanted = distinct(gids)

@@ -19,6 +19,9 @@ from dgraph.validate.distributed_columns import DistributedColumns
 from dgraph.validate.rule import Rule
 from dgraph.validate.searched_arcs import AGAIN, NEAR, SearchedArcs, chosen_sources, places_of, row_offsets
 
+Level = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Rows of this rank, the distinct ends of their arcs, and the place of each arc's end among them."""
+
 
 class PathDependencies:
     """Dependencies of one source after the other, of this rank's rows; every method is collective.
@@ -59,33 +62,34 @@ class PathDependencies:
         if distributed.comm.total(int(not np.isfinite(paths).all())):
             return None
         dependency, share, of_arcs = np.zeros(n), np.zeros(n), self._of_arcs()
-        for level in reversed(levels):  # by hops, arcs lead to the next one at most: other shares there are still 0
-            below = places_of(offsets, level)
-            (shares,) = distributed.fetch(targets[below], share)
+        while levels:  # by hops, arcs lead to the next one at most: other shares there are still 0
+            level, ends, ends_of_arcs = levels.pop()
             lengths = offsets[level + 1] - offsets[level]
-            parts = np.repeat(paths[level], lengths) * shares
+            parts = np.repeat(paths[level], lengths) * distributed.fetch(ends, share)[0][ends_of_arcs]
             if len(parts):
-                filled, ends = level[lengths > 0], np.cumsum(lengths[lengths > 0])
-                dependency[filled] = np.add.reduceat(parts, np.append(0, ends[:-1]))
+                filled, after = level[lengths > 0], np.cumsum(lengths[lengths > 0])
+                dependency[filled] = np.add.reduceat(parts, np.append(0, after[:-1]))
             share[level] = (self.goals[level] + dependency[level]) / paths[level]
             if self.edges:
+                below = places_of(offsets, level)
                 of_arcs[below if places is None else places[below]] = parts
         return dependency, of_arcs, distance
 
     def _of_arcs(self) -> np.ndarray:
         return np.zeros(len(self.arcs.rows) if self.edges else 0)
 
-    def _by_hops(self, level: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
-        """Return the hops from the row in ``level``, the numbers of paths, and the rows of each level."""
-        distributed, arcs, levels = self.distributed, self.arcs, []
+    def _by_hops(self, level: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[Level]]:
+        """Return the hops from the row in ``level``, the numbers of paths, and the levels."""
+        distributed, arcs = self.distributed, self.arcs
+        levels: list[Level] = []
         distance, paths, added = np.full(distributed.block.rows, np.inf), *np.zeros((2, distributed.block.rows))
         distance[level], paths[level] = 0.0, 1.0
         while distributed.comm.total(len(level)):
-            levels.append(level)
-            arcs_out = places_of(arcs.offsets, level)
+            ends, ends_of_arcs = distributed.numbered(arcs.targets[places_of(arcs.offsets, level)])
+            levels.append((level, ends, ends_of_arcs))
+            amounts = np.repeat(paths[level], arcs.offsets[level + 1] - arcs.offsets[level])
             with np.errstate(over="ignore"):
-                lengths = arcs.offsets[level + 1] - arcs.offsets[level]
-                entered = distributed.add(arcs.targets[arcs_out], np.repeat(paths[level], lengths), added)
+                entered = distributed.add(ends, np.bincount(ends_of_arcs, amounts, ends.size), added)
             level = entered[distance[entered] == np.inf]
             distance[level], paths[level] = len(levels), added[level]
             added[entered] = 0.0
@@ -110,15 +114,15 @@ class PathDependencies:
 
     def _paths(
         self, level: np.ndarray, rows: np.ndarray, targets: np.ndarray, offsets: np.ndarray
-    ) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Return the numbers of paths from the row in ``level`` along arcs, and rows, each after those before it."""
-        distributed = self.distributed
-        paths, entering, levels = np.zeros(distributed.block.rows), np.zeros(distributed.block.rows), []
+    ) -> tuple[np.ndarray, list[Level]]:
+        """Return the numbers of paths from the row in ``level`` along arcs, and levels, each after those before it."""
+        distributed, paths, entering = self.distributed, *np.zeros((2, self.distributed.block.rows))
+        levels: list[Level] = []
         paths[level] = 1.0
         distributed.add(targets, np.ones(len(targets)), entering)
         while distributed.comm.total(len(level)):
-            levels.append(level)
             arcs_out = places_of(offsets, level)
+            levels.append((level, *distributed.numbered(targets[arcs_out])))
             with np.errstate(over="ignore"):
                 distributed.add(targets[arcs_out], paths[rows[arcs_out]], paths)
             reached = distributed.add(targets[arcs_out], np.full(len(arcs_out), -1.0), entering)

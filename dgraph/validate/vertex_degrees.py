@@ -70,12 +70,15 @@ def _counted(distributed: DistributedColumns) -> tuple[np.ndarray, np.ndarray, n
 
     In an undirected graph only loops enter, since other edges leave both their ends.
     """
-    block = distributed.block
+    block, plain = distributed.block, distributed.block.weights is None
     leaving, entering = np.zeros((3, block.rows)), np.zeros((3, block.rows))
     for piece in distributed.pieces():
         weights = weights_of(block, piece)
         enters = slice(None) if block.directed else piece.src == piece.dst
-        for row, values in enumerate((np.ones(len(weights)), weights, np.abs(weights))):
-            leaving[row] += np.bincount(piece.rows, values, block.rows)
+        for row, values in enumerate((weights,) if plain else (np.ones(len(weights)), weights, np.abs(weights))):
+            if not plain:
+                leaving[row] += np.bincount(piece.rows, values, block.rows)
             distributed.add(piece.dst[enters], values[enters], entering[row])
+    if plain:
+        leaving[:], entering[1:] = np.diff(block.offsets), entering[0]
     return leaving, entering, leaving + entering

@@ -16,6 +16,7 @@ import numpy as np
 from dgraph._support.compiled import njit
 from dgraph.comm.hosts import ranks_here
 from dgraph.graph.build.clean_kernels import clear
+from partitioning.arrays.lazy_numba import machine_code
 
 PIECES = 8
 """Ranges of rows a thread, so that threads end at about the same time."""
@@ -53,7 +54,8 @@ class HostRows:
     def _find_ghosts(self, starts: np.ndarray) -> None:
         block = self.block
         others = np.ones(block.n, np.bool_)
-        clear(block.targets, 0, others)
+        with machine_code(block.targets.size > LEAST):  # NumPy takes half of a short certificate
+            clear(block.targets, 0, others)
         others[block.first : block.first + block.rows] = True
         self.ghosts = np.flatnonzero(~others)
         self._cuts = np.searchsorted(self.ghosts, starts)
