@@ -203,11 +203,6 @@ class LocalGraph:
         """Number of mirrors."""
         return self.size - self.masters
 
-    @property
-    def whole(self) -> bool:
-        """True if all vertices and arcs are on this rank."""
-        return self.masters == self.n and not (self.mirrors or self.peer_mirrors)
-
     @cached_property
     def whole_rows(self) -> bool:
         """True if all out-edges of masters are on this rank, and none of mirrors."""

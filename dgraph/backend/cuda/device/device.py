@@ -254,8 +254,8 @@ class CudaDevice:
         up, host = self.xp.empty(array.shape, kind or array.dtype), np.ascontiguousarray(array).reshape(-1)
 
         def read(place: np.ndarray, first: int) -> None:
-            values, first = place.view(up.dtype), first // up.itemsize
-            values[:] = host[first : first + values.size]
+            piece, first = place.view(up.dtype), first // up.itemsize
+            piece[:] = host[first : first + piece.size]
 
         self.fill(up, read)
         return up

@@ -16,7 +16,7 @@ import numpy as np
 
 from dgraph.backend import wire
 from dgraph.backend.cuda.device_graph import row_marks
-from dgraph.backend.cuda.device_graph.graph_size import WIDE, GraphSize, chunks_of, fits_32
+from dgraph.backend.cuda.device_graph.graph_size import WIDE, GraphSize, chunks_of, fits_32, is_whole
 from dgraph.backend.cuda.device_graph.id_heads import id_heads
 from dgraph.backend.cuda.device_graph.propagation_blocking import EdgeTiles
 from dgraph.backend.cuda.device_graph.row_classes import RowClasses
@@ -112,7 +112,7 @@ class DeviceGraph(RowClasses, IdPlaces):
         self.order = self.place = None
         offsets = device.put(local.out.offsets)
         if self.extent.renumbered:
-            degrees = offsets[1:] - offsets[:-1] if local.whole else device.put(local.out_degree)
+            degrees = offsets[1:] - offsets[:-1] if is_whole(local) else device.put(local.out_degree)
             self.order = by_descending_degree(degrees, cuts_of(local), xp)
             del degrees
             self.place = xp.empty(local.size, np.uint32)
@@ -121,11 +121,11 @@ class DeviceGraph(RowClasses, IdPlaces):
         weights = None if local.out.weights is None else device.put(local.out.weights)
         if self.order is not None:
             offsets, neighbours, weights = self._renumbered(offsets, neighbours, weights)
-        self.out = DeviceCsr(offsets.astype(np.int64 if self.wide else np.uint32, copy=False), neighbours, weights)
-        del offsets
+        offsets = offsets.astype(np.int64 if self.wide else np.uint32, copy=False)
+        self.out = DeviceCsr(offsets, neighbours, weights)
         self.original = self.arranged(self._put_narrow(local.original))
-        if local.whole and not self.wide:
-            self.degree = self.out.offsets[1:] - self.out.offsets[:-1]
+        if is_whole(local) and not self.wide:
+            self.degree = offsets[1:] - offsets[:-1]
         else:
             self.degree = self.arranged(self._put_narrow(local.out_degree))
 

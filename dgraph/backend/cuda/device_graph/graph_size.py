@@ -70,9 +70,9 @@ class GraphSize:
         if built is not None:
             return built
         edges, size = int(local.out.neighbours.size), local.size
-        largest = local.largest_degree if local.whole else int(np.diff(local.out.offsets).max(initial=0))
+        largest = local.largest_degree if is_whole(local) else int(np.diff(local.out.offsets).max(initial=0))
         if renumber is None:
-            renumber = local.whole and size > 1 and is_skewed(largest, edges, size)
+            renumber = is_whole(local) and size > 1 and is_skewed(largest, edges, size)
         return GraphSize(
             size, edges,
             weight=0 if local.out.weights is None else local.out.weights.itemsize,
@@ -94,6 +94,11 @@ class GraphSize:
     def rows(self) -> int:
         """Bytes of a CSR."""
         return self.edges * (4 + self.weight) + (self.size + 1) * (8 if self.wide else 4)
+
+
+def is_whole(local: LocalGraph) -> bool:
+    """Return True if all vertices and arcs are on this rank."""
+    return local.masters == local.n and not (local.mirrors or local.peer_mirrors)
 
 
 def sharing(local: LocalGraph) -> dict[str, int]:
