@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import NamedTuple
@@ -168,8 +168,9 @@ def quick() -> bool:
     return not os.environ.get("DGRAPH_COMPILE")
 
 
+@lru_cache(1 << 10)
 def key(text: str, architecture: str) -> str:
-    """Return the part of file names that differs between texts, architectures and compilers."""
+    """Return the part of file names that differs between texts, architectures and compilers; 0.15 ms the first time."""
     return hashlib.sha256("\n".join([text, architecture, _compiler()]).encode()).hexdigest()[:24]
 
 
