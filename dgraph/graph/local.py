@@ -207,7 +207,7 @@ class LocalGraph:
     @cached_property
     def whole_rows(self) -> bool:
         """True if all out-edges of masters are on this rank, and none of mirrors."""
-        return self.out_degree[: self.masters].sum() == self.out.offsets[self.masters] == len(self.out.neighbours)
+        return bool(self.out_degree[: self.masters].sum() == self.out.offsets[self.masters] == self.out.arcs)
 
     @cached_property
     def mirrors_pull(self) -> bool:

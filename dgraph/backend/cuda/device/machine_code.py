@@ -173,7 +173,7 @@ def key(text: str, architecture: str) -> str:
     return _digest(text, architecture, _compiler())
 
 
-@lru_cache(1 << 10)
+@lru_cache(1 << 8)
 def _digest(*texts: str) -> str:
     """Return a hash of texts; that of a program's modules takes 3 ms, which later graphs of a process do without."""
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:24]
