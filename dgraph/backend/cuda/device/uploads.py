@@ -16,10 +16,10 @@ import numpy as np
 from dgraph._support.threads import pool, settle
 from dgraph.backend.cuda.device.downloads import Slot
 
-PIECE = 8 << 20
+PIECE = 4 << 20
 """Bytes of a piece."""
 
-SLOTS = 8
+SLOTS = 16
 """Pieces of pinned memory, kept as long as the process: 64 MiB."""
 
 Reader = Callable[[np.ndarray, int], None]
