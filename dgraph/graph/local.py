@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dgraph._support.threads import in_order
+from dgraph._support.affinity import cores
+from dgraph._support.threads import extremes, in_order
 
 if TYPE_CHECKING:
     from dgraph.comm import Comm
@@ -206,8 +207,7 @@ class LocalGraph:
     @cached_property
     def whole_rows(self) -> bool:
         """True if all out-edges of masters are on this rank, and none of mirrors."""
-        here = int(self.out_degree[: self.masters].sum())
-        return here == int(self.out.offsets[self.masters]) == len(self.out.neighbours)
+        return bool(self.out_degree[: self.masters].sum() == self.out.offsets[self.masters] == self.out.arcs)
 
     @cached_property
     def mirrors_pull(self) -> bool:
@@ -230,7 +230,7 @@ class LocalGraph:
     @cached_property
     def largest_degree(self) -> int:
         """Largest out-degree, in the whole graph, of masters and mirrors."""
-        return int(self.out_degree.max(initial=0))
+        return extremes(self.out_degree, cores())[1] if self.size else 0
 
     @cached_property
     def incoming(self) -> Csr:

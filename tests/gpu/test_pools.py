@@ -146,6 +146,12 @@ def test_a_device_leaves_with_its_last_user_and_so_does_its_memory(gpu):
         assert not pools._pools
 
 
+def test_devices_of_a_gpu_share_pinned_memory_and_texts(gpu):
+    first, second = using(gpu), using(gpu)
+    assert first._uploads.pinned is second._uploads.pinned
+    assert first.texts is second.texts
+
+
 def test_an_array_keeps_the_pool_that_it_came_from(gpu):
     device = using(gpu)
     array = gpu.alloc(1000)

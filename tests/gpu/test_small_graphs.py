@@ -63,6 +63,19 @@ def test_numpy_makes_the_arrays_that_a_gpu_would(directed, renumber):
     assert not small.device._modules  # no kernel to wait for
 
 
+@pytest.mark.parametrize("renumber", [True, False])
+def test_degrees_of_a_whole_graph_come_from_its_offsets(renumber):
+    class Noting(emulated.Device):
+        def put(self, array, kind=None):
+            sent.append(array)
+            return super().put(array, kind)
+
+    sent, local = [], hub_graph(directed=True)
+    graph = DeviceGraph(local, Noting(), renumber)
+    assert not any(array is local.out_degree for array in sent)
+    assert same(graph.degree, graph.arranged(local.out_degree.astype(np.uint32)))
+
+
 def test_numpy_makes_the_lists_of_mirrors_that_a_gpu_would():
     def lists(comm):
         local = build(graph.block(comm), partitioning.plan("cvc", graph.block(comm), comm.size, comm), comm)

@@ -8,10 +8,11 @@ from loading import written
 
 import dgraph
 from dgraph._support import affinity, compiled, threads
+from dgraph.comm import SerialComm
 from dgraph.comm.rank_threads import at_most, rank_threads
 from dgraph.graph import rows
 from dgraph.graph.build import clean, clean_kernels, fingerprint
-from dgraph.graph.formats import column, text
+from dgraph.graph.formats import column, edge_list, text
 from dgraph.graph.local import Csr
 from partitioning.arrays import crc32, lazy_numba
 
@@ -40,6 +41,21 @@ def test_shares_cover_an_array_once(size, count, monkeypatch):
     threads.shares(add, size, count)
     assert np.all(times == 1)
     assert threads.extremes(values, count) == (-5, size - 6)
+
+
+def test_ids_on_a_gpu_are_compared_without_threads(monkeypatch):
+    class Column:
+        size, slices = 100, 0
+
+        def __getitem__(self, part):
+            self.slices += 1
+            return np.arange(3, 9)[part]
+
+    monkeypatch.setattr(threads, "SHARE", 2)
+    monkeypatch.setattr(edge_list, "rank_threads", lambda _: 4)
+    columns = Column(), Column()
+    assert edge_list._id_range(*columns, SerialComm()) == (3, 8)
+    assert [column.slices for column in columns] == [2, 2]  # for the smallest and the largest
 
 
 @pytest.mark.parametrize("lengths", [[0], [5], [0, 0, 0, 9, 0], [1000, 0, 1, 1, 0, 0], [0] * 50, [3] * 40])

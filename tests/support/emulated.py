@@ -27,7 +27,7 @@ from dgraph.algorithms.sssp_parts import gather_near_hubs
 from dgraph.backend.cuda import gpu_options
 from dgraph.backend.cuda.device.compiled_module import Environment
 from dgraph.backend.cuda.device.downloads import Downloads
-from dgraph.backend.cuda.device.uploads import Uploads
+from dgraph.backend.cuda.device.uploads import Pinned, Uploads
 from dgraph.backend.cuda.device_graph import device_graph
 from dgraph.backend.cuda.gathered import small_replica
 from dgraph.graph.devices import memory_limit
@@ -136,7 +136,7 @@ class Device:
         self._modules: dict[str, Module] = {}
         self.raw, self.number = Raw(), 0
         self._downloads = Downloads(self.raw, self.address, 2)
-        self._uploads = Uploads(self.raw, self.address, 2)
+        self._uploads = Uploads(self.raw, self.address, 2, Pinned())
         self.ranges: list[str] = []
         self.stream = None
 
@@ -171,8 +171,8 @@ class Device:
     def forget_peak(self):
         pass
 
-    def put(self, array):
-        return np.array(array)
+    def put(self, array, kind=None):
+        return np.array(array, kind)
 
     def get(self, array):
         return np.array(array)

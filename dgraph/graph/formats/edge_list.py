@@ -178,7 +178,7 @@ def _are_counts(counts: Counts, table: LineTable, skipped: bool, comm: Comm) -> 
 
 def _id_range(src: np.ndarray, dst: np.ndarray, comm: Comm) -> tuple[int, int]:
     """Return the smallest and the largest id on all ranks; collective."""
-    threads = rank_threads(comm)
+    threads = rank_threads(comm) if isinstance(src, np.ndarray) else 1  # a GPU needs no threads
     ends = [extremes(end, threads) for end in (src, dst) if end.size]
     high = comm.largest(max((largest for _, largest in ends), default=-1))
     return -comm.largest(max((-smallest for smallest, _ in ends), default=-LARGEST)), high

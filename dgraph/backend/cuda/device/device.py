@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,13 +19,13 @@ from dgraph.backend.cuda.device.compiled_module import Module
 from dgraph.backend.cuda.device.downloads import Downloads
 from dgraph.backend.cuda.device.ipc_memory import IpcMemory
 from dgraph.backend.cuda.device.machine_code import MachineCode, quick
-from dgraph.backend.cuda.device.uploads import PIECE, SLOTS, Reader, Uploads
+from dgraph.backend.cuda.device.uploads import PIECE, SLOTS, Pinned, Reader, Uploads
 from dgraph.comm.forks import began
 from dgraph.errors import UsageError
 from dgraph.graph.devices import memory_limit
 
 LARGE = SLOTS * PIECE
-"""Bytes from which on threads upload an array; below, the driver is done before their pinned memory exists."""
+"""Bytes from which on threads upload an array if their pinned memory does not exist: the driver is done before."""
 
 
 NOT_INITIALIZED = 3
@@ -97,6 +97,10 @@ def profiled() -> bool:
     return any(name in os.environ for name in ("NVTX_INJECTION64_PATH", "CUDA_INJECTION64_PATH"))
 
 
+_pinned: dict[int, Pinned] = {}
+"""Number of a GPU → pinned memory of its uploads, which every load and graph would else pin anew: 20 ms."""
+
+
 class CudaDevice:
     """One GPU.
 
@@ -112,7 +116,10 @@ class CudaDevice:
         raw: memory that other processes may access.
         peak: largest number of bytes that our arrays took at once.
         ranged: True if rounds and phases get names for a profiler.
+        texts: signature of a program → module → its text, of this process.
     """
+
+    texts: ClassVar[dict[tuple, dict[tuple, str]]] = {}
 
     def __init__(self, number: int, allocator: str = "pool"):
         self.xp: Any = cupy()
@@ -129,10 +136,9 @@ class CudaDevice:
         self.pool = pools.pool_of(self, allocator)
         self.raw = IpcMemory(self.xp, number, nccl, partial(pools.drop_caches, self.xp, number, weakref.ref(self)))
         self._downloads = Downloads(self.raw, self.address, cores())
-        self._uploads = Uploads(self.raw, self.address, cores())
+        self._uploads = Uploads(self.raw, self.address, cores(), _pinned.setdefault(number, Pinned()))
         self.peak, self.ranged = 0, profiled()
         self._events: list = []
-        self.texts: dict[tuple, dict[tuple, str]] = {}
         self._modules: dict[tuple[str, str], Module] = {}
         self._landing: dict[int, tuple] = {}
         self._total: int | None = None
@@ -234,17 +240,22 @@ class CudaDevice:
             self._total = int(self._device.mem_info[1])
         return self._total
 
-    def put(self, array):
+    def put(self, array, kind: np.dtype | None = None):
         """Return an array on this GPU; an array that is there already is returned itself.
 
         CuPy copies an array to pinned memory first; threads copy a large one through a little of it.
+
+        Args:
+            array: on the host, or on this GPU.
+            kind: dtype of the copy, which holds the values; None: that of the array.
         """
-        if not isinstance(array, np.ndarray) or array.nbytes < LARGE:
-            return self.xp.asarray(array)
-        up, host = self.xp.empty(array.shape, array.dtype), np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        if not isinstance(array, np.ndarray) or array.nbytes < (PIECE if self._uploads.pinned.slots else LARGE):
+            return self.xp.asarray(array, kind)
+        up, host = self.xp.empty(array.shape, kind or array.dtype), np.ascontiguousarray(array).reshape(-1)
 
         def read(place: np.ndarray, first: int) -> None:
-            place[:] = host[first : first + place.size]
+            piece, first = place.view(up.dtype), first // up.itemsize
+            piece[:] = host[first : first + piece.size]
 
         self.fill(up, read)
         return up

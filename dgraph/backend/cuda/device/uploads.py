@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -19,24 +20,35 @@ PIECE = 4 << 20
 """Bytes of a piece."""
 
 SLOTS = 16
-"""Pieces of pinned memory, kept as long as the device: 64 MiB."""
+"""Pieces of pinned memory, kept as long as the process: 64 MiB."""
 
 Reader = Callable[[np.ndarray, int], None]
 """``read(place, first)`` writes the bytes from ``first`` on into ``place``, uint8; several threads call it."""
 
 
-class Uploads:
-    """Pinned memory of one device, and copies through it. Arguments: as of ``Downloads``."""
+class Pinned:
+    """Pinned memory of one GPU, made at the first upload; one thread uploads at a time."""
 
-    def __init__(self, raw: Any, address: Callable[[Any], int], threads: int):
-        self.raw, self.address, self.threads = raw, address, min(threads, SLOTS)
+    def __init__(self) -> None:
         self.slots: list[Slot] = []
+        self.lock = Lock()
+
+
+class Uploads:
+    """Copies of one device through pinned memory. Other arguments: as of ``Downloads``."""
+
+    def __init__(self, raw: Any, address: Callable[[Any], int], threads: int, pinned: Pinned):
+        self.raw, self.address, self.threads, self.pinned = raw, address, min(threads, SLOTS), pinned
 
     def fill(self, array: Any, read: Reader) -> None:
         """Fill a contiguous array on the GPU with what ``read`` writes; copies are in stream order."""
-        if not self.slots:
-            memory = self.raw.pinned(SLOTS * PIECE)
-            self.slots = [Slot(memory[k * PIECE : (k + 1) * PIECE], self.raw.event()) for k in range(SLOTS)]
+        with self.pinned.lock:
+            if not self.pinned.slots:
+                memory = self.raw.pinned(SLOTS * PIECE)
+                self.pinned.slots += (Slot(memory[k * PIECE :][:PIECE], self.raw.event()) for k in range(SLOTS))
+            self._fill(array, read, self.pinned.slots)
+
+    def _fill(self, array: Any, read: Reader, slots: list[Slot]) -> None:
         begin, size, filling = self.address(array), array.nbytes, deque[tuple[Slot, int, int]]()
 
         def send_oldest() -> None:
@@ -50,7 +62,7 @@ class Uploads:
                 for first in range(0, size, PIECE):
                     if len(filling) == SLOTS:
                         send_oldest()
-                    slot, length = self.slots[first // PIECE % SLOTS], min(PIECE, size - first)
+                    slot, length = slots[first // PIECE % SLOTS], min(PIECE, size - first)
                     if first >= SLOTS * PIECE:
                         self.raw.wait(slot.event)
                     slot.written = [workers.submit(read, slot.memory[:length], first)]
@@ -60,5 +72,5 @@ class Uploads:
             finally:
                 for slot, _, _ in filling:
                     settle(slot.written)
-        for slot in self.slots[: -(-size // PIECE)]:
+        for slot in slots[: -(-size // PIECE)]:
             self.raw.wait(slot.event)

@@ -16,7 +16,7 @@ import numpy as np
 
 from dgraph.backend import wire
 from dgraph.backend.cuda.device_graph import row_marks
-from dgraph.backend.cuda.device_graph.graph_size import WIDE, GraphSize, chunks_of, fits_32
+from dgraph.backend.cuda.device_graph.graph_size import WIDE, GraphSize, chunks_of, fits_32, is_whole
 from dgraph.backend.cuda.device_graph.id_heads import id_heads
 from dgraph.backend.cuda.device_graph.propagation_blocking import EdgeTiles
 from dgraph.backend.cuda.device_graph.row_classes import RowClasses
@@ -110,23 +110,28 @@ class DeviceGraph(RowClasses, IdPlaces):
     def _upload(self, local: LocalGraph) -> None:
         device, xp = self.device, self.device.xp
         self.order = self.place = None
+        offsets = device.put(local.out.offsets)
         if self.extent.renumbered:
-            self.order = by_descending_degree(device.put(local.out_degree), cuts_of(local), xp)
+            degrees = offsets[1:] - offsets[:-1] if is_whole(local) else device.put(local.out_degree)
+            self.order = by_descending_degree(degrees, cuts_of(local), xp)
+            del degrees
             self.place = xp.empty(local.size, np.uint32)
             self.place[self.order] = xp.arange(local.size, dtype=np.uint32)
-        offsets = device.put(local.out.offsets)
         neighbours = device.put(local.out.neighbours.view(np.uint32))
         weights = None if local.out.weights is None else device.put(local.out.weights)
         if self.order is not None:
             offsets, neighbours, weights = self._renumbered(offsets, neighbours, weights)
-        self.out = DeviceCsr(offsets.astype(np.int64 if self.wide else np.uint32, copy=False), neighbours, weights)
-        del offsets
+        offsets = offsets.astype(np.int64 if self.wide else np.uint32, copy=False)
+        self.out = DeviceCsr(offsets, neighbours, weights)
         self.original = self.arranged(self._put_narrow(local.original))
-        self.degree = self.arranged(self._put_narrow(local.out_degree))
+        if is_whole(local) and not self.wide:
+            self.degree = offsets[1:] - offsets[:-1]
+        else:
+            self.degree = self.arranged(self._put_narrow(local.out_degree))
 
     def _put_narrow(self, values):
         """Upload values, in 32 bits if all fit, to save bandwidth."""
-        return self.device.put(values.astype(np.uint32 if fits_32(values) else np.int64, copy=False))
+        return self.device.put(values, np.dtype(np.uint32 if fits_32(values) else np.int64))
 
     def arranged(self, by_lid):
         """Return an array by lid in the order of positions."""

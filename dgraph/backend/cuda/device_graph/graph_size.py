@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dgraph._support.affinity import cores
+from dgraph._support.threads import extremes
 from dgraph.backend import wire
 from dgraph.graph.local import LocalGraph, Mirrors
 
@@ -68,11 +70,9 @@ class GraphSize:
         if built is not None:
             return built
         edges, size = int(local.out.neighbours.size), local.size
-        degrees = local.out.offsets[1:] - local.out.offsets[:-1]
-        largest = int(degrees.max()) if degrees.size else 0
-        whole = local.masters == local.n and not local.peer_mirrors and not local.mirrors
+        largest = local.largest_degree if is_whole(local) else int(np.diff(local.out.offsets).max(initial=0))
         if renumber is None:
-            renumber = whole and size > 1 and is_skewed(largest, edges, size)
+            renumber = is_whole(local) and size > 1 and is_skewed(largest, edges, size)
         return GraphSize(
             size, edges,
             weight=0 if local.out.weights is None else local.out.weights.itemsize,
@@ -94,6 +94,11 @@ class GraphSize:
     def rows(self) -> int:
         """Bytes of a CSR."""
         return self.edges * (4 + self.weight) + (self.size + 1) * (8 if self.wide else 4)
+
+
+def is_whole(local: LocalGraph) -> bool:
+    """Return True if all vertices and arcs are on this rank."""
+    return local.masters == local.n and not (local.mirrors or local.peer_mirrors)
 
 
 def sharing(local: LocalGraph) -> dict[str, int]:
@@ -120,4 +125,5 @@ def _chunks(side: Mapping[int, Mirrors]) -> int:
 
 def fits_32(values: np.ndarray) -> bool:
     """Return True if all values fit uint32."""
-    return values.size == 0 or (int(values.min()) >= 0 and int(values.max()) < 2**32)
+    low, high = extremes(values, cores()) if values.size else (0, 0)
+    return low >= 0 and high < 2**32

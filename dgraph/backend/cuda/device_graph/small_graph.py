@@ -33,9 +33,9 @@ class HostDevice:
 
     xp = np
 
-    def put(self, array: np.ndarray) -> np.ndarray:
-        """Return a copy."""
-        return np.array(array)
+    def put(self, array: np.ndarray, kind: np.dtype | None = None) -> np.ndarray:
+        """Return a copy, of the dtype ``kind`` if one is given."""
+        return np.array(array, kind)
 
     def get(self, array: np.ndarray) -> np.ndarray:
         """Return the array."""

@@ -177,7 +177,7 @@ def _plan(x: GraphSize, turns: bool, arrays: int, result: int) -> MemoryPlan:
     upload = max(x.rows + place + 8 * n, graph + place // 2)
     if x.renumbered:
         moving = RENUMBERING + FOLLOWING * bool(x.weight)
-        upload = max(upload, ORDERING * n, 2 * ends + 24 * n + moving * min(x.edges, RENUMBERED))
+        upload = max(upload, (8 + ORDERING) * n, 2 * ends + 24 * n + moving * min(x.edges, RENUMBERED))
     return MemoryPlan(
         upload=upload,
         graph=graph,

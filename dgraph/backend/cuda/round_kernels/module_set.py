@@ -24,6 +24,9 @@ Name = tuple[str, bool]
 LARGE = ("multi_gpu_rounds", "persistent_bfs")
 """Modules that take 7 to 9 s to compile; without them the same rounds are launched one by one."""
 
+PROGRAMS = 32
+"""Programs of which a process keeps texts, up to 3 MB each."""
+
 
 class ModuleSet:
     """Texts of one program on one graph.
@@ -52,6 +55,8 @@ class ModuleSet:
         self.postponed = device.postpones and options.schedule == "auto"
         self.further: list[tuple[str, str]] = []
         self._program = type(traced.program).__name__.lower()
+        if len(device.texts) >= PROGRAMS:
+            device.texts.clear()
         self._known = device.texts.setdefault(traced.signature, {})
         self._texts: dict[Name, tuple[str, str]] = {}
 
