@@ -15,7 +15,7 @@ def vertex_phase(t, threads, fused, graph, F, P, G, W, c):
     arrays after the round. Where rows are those of out-edges, their lengths are at hand, and degrees are not read again.
     """
     whole, numbered = AT_ONCE and fused, c[NUMBERED] != 0
-    new, offsets, by_rows = swapped(F) if whole else F, graph[0], c[MIRRORED_ROWS] != 0
+    new, offsets = swapped(F) if whole else F, graph[0]
     queue, touched, far, base = lists(W, c).queue, lists(W, c).touched, lists(W, c).far, slot(c)
     dirty, flags, waiting, live, live_counts = W.dirty, W.flags, W.waiting, W.live, W.live_counts
     degree, parts = F[-1], parts_of(W, c) if whole else W.parts
@@ -36,14 +36,14 @@ def vertex_phase(t, threads, fused, graph, F, P, G, W, c):
                 for v in range(first, last):
                     reset(F, v)
                     pull_row(v, W.bits, graph, W.hints, False, numbered, F, P, G)
-                if by_rows:
+                if c[MIRRORED_ROWS]:
                     degree = offset(W.keys, t * BLOCK - first)
                     for v in range(first, last):
                         store(degree, v, load(offsets, v + 1) - load(offsets, v))
             kept, floats = first, no_float_sums()
             for i in range(first, last):
                 v = np.int64(load(live, i)) if LIVE else np.int64(i)
-                awake, changed, s, f = apply(F[:-1] + (degree,), new, P, G, v)
+                awake, changed, s, f = apply(F[:-1] + (degree,) if AT_ONCE else F, new, P, G, v)
                 if not whole:
                     reset(F, v)
                 if SUMS:
