@@ -128,7 +128,7 @@ class CpuMachine(ProgramMachine):
         self._begin(traced, local)
 
     def _fold_room(self) -> int:
-        """Return the length of a thread's scratch array: a block, or for a row reducer a row's keys and a hash table."""
+        """Return the length of a thread's scratch array: a block, or a row's keys and a hash table to fold them."""
         reducer = self.traced.row_reducer
         if not reducer:
             return slots.BLOCK * self.module.AT_ONCE

@@ -1,4 +1,4 @@
-# ruff: noqa: F821
+# ruff: noqa: F821, RUF005
 # mypy: ignore-errors
 """Vertex phase on CPU threads, and the buckets of vertices that wait: source that follows ``pull.py``.
 
@@ -12,7 +12,7 @@ def vertex_phase(t, threads, fused, graph, F, P, G, W, c):
 
     Threads take blocks of BLOCK masters if all are visited, else chunks of ``touched``. AT_ONCE, a fused round pulls a
     block just before. Other blocks still read what edges read: its new values replace the sums, and the two fields swap
-    arrays after the round. Where rows are those of out-edges, their lengths are at hand, and degrees are not read again.
+    arrays after the round. Where rows are those of out-edges, their lengths replace the degrees in memory.
     """
     whole, numbered = AT_ONCE and fused, c[NUMBERED] != 0
     new, offsets = swapped(F) if whole else F, graph[0]
