@@ -29,7 +29,6 @@ def operators(t: Traced, scope: type[NumbaScope] = NumbaScope) -> str:
         _function("wants", "F, P, G, v", *_value(s, t.cond)),
         _function("offer", "F, v, p, alone", _offer(s), "changed"),
         _function("improves", "F, v, p", [], _improves(s)),
-        _function("prefetch_fields", "F, v", [f"prefetch(F[{s.F[k]}], v)" for k in t.proposes], "0"),
         _function("identity", "", [], _tuple(_identity_of(s, k) for k in t.proposes)),
         _function("narrow_identity", "", [], _tuple(_identity_of(s, k, narrow=True) for k in t.proposes)),
         _function("fold", "a, p", *_fold(s), fast=True),

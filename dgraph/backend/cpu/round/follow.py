@@ -76,25 +76,21 @@ def open_followed(t, threads, opened, graph, F, P, G, W, c):
 
 
 @njit(**INLINE)
-def take_group(source, first, last, end, flags, graph, F):
-    """Clear the flags of vertices ``first`` to ``last``, and prefetch their targets, before any value is read.
+def take_group(source, first, last, end, flags, graph):
+    """Clear the flags of vertices ``first`` to ``last``, and prefetch their rows, before any of their values is read.
 
     A thread that lowers one of them later then lists it again. One fence for several vertices: it waits for stores.
-    Of the next group, up to ``end``, rows are prefetched, and of the one after it what finds them.
+    What the next group, up to ``end``, needs here is prefetched.
     """
     offsets, neighbours, weights = graph
     for i in range(first, last):
         u = np.int64(load(source, i))
         store(flags, u, np.uint8(CLEAR))
         row = load(offsets, u)
-        for e in range(row, min(row + 2 * GROUP, load(offsets, u + 1))):
-            prefetch_fields(F, np.int64(load(neighbours, e)))
-    for i in range(last, min(last + GROUP, end)):
-        row = load(offsets, np.int64(load(source, i)))
         prefetch(neighbours, row)
         if WEIGHTED:
             prefetch(weights, row)
-    for i in range(last + GROUP, min(last + 2 * GROUP, end)):
+    for i in range(last, min(last + GROUP, end)):
         u = np.int64(load(source, i))
         prefetch(offsets, u)
         prefetch_to_write(flags, u)
@@ -139,7 +135,7 @@ def follow_phase(t, threads, small, graph, F, P, G, W, c):
             if ALONE:
                 store(flags, u, np.uint8(CLEAR))
             elif (i - first) % GROUP == 0:
-                take_group(source, i, min(i + GROUP, last), last, flags, graph, F)
+                take_group(source, i, min(i + GROUP, last), last, flags, graph)
             s = at_source(F, P, G, u)
             begin, end = load(offsets, u), load(offsets, u + 1)
             vertices += 1

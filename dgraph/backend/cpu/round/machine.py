@@ -128,10 +128,10 @@ class CpuMachine(ProgramMachine):
         self._begin(traced, local)
 
     def _fold_room(self) -> int:
-        """Return the length of a thread's scratch array: a block, or a row's keys and a hash table to fold them."""
+        """Return the length of a thread's scratch array for a row reducer: the longest row's keys and a hash table."""
         reducer = self.traced.row_reducer
         if not reducer:
-            return slots.BLOCK * self.module.AT_ONCE
+            return 0
         csr = self.local.incoming if self.local.directed else self.local.out
         longest = int(np.diff(csr.offsets).max(initial=0))
         return longest * (1 + reducer.sums) + (2 << (2 * longest).bit_length())

@@ -1,4 +1,4 @@
-# ruff: noqa: F821, RUF005
+# ruff: noqa: F821
 # mypy: ignore-errors
 """Vertex phase on CPU threads, and the buckets of vertices that wait: source that follows ``pull.py``.
 
@@ -12,10 +12,10 @@ def vertex_phase(t, threads, fused, graph, F, P, G, W, c):
 
     Threads take blocks of BLOCK masters if all are visited, else chunks of ``touched``. AT_ONCE, a fused round pulls a
     block just before. Other blocks still read what edges read: its new values replace the sums, and the two fields swap
-    arrays after the round. Where rows are those of out-edges, their lengths replace the degrees in memory.
+    arrays after the round.
     """
     whole, numbered = AT_ONCE and fused, c[NUMBERED] != 0
-    new, offsets = swapped(F) if whole else F, graph[0]
+    new = swapped(F) if whole else F
     queue, touched, far, base = lists(W, c).queue, lists(W, c).touched, lists(W, c).far, slot(c)
     dirty, flags, waiting, live, live_counts = W.dirty, W.flags, W.waiting, W.live, W.live_counts
     degree, parts = F[-1], parts_of(W, c) if whole else W.parts
@@ -36,14 +36,10 @@ def vertex_phase(t, threads, fused, graph, F, P, G, W, c):
                 for v in range(first, last):
                     reset(F, v)
                     pull_row(v, W.bits, graph, W.hints, False, numbered, F, P, G)
-                if c[MIRRORED_ROWS]:
-                    degree = offset(W.keys, t * BLOCK - first)
-                    for v in range(first, last):
-                        store(degree, v, load(offsets, v + 1) - load(offsets, v))
             kept, floats = first, no_float_sums()
             for i in range(first, last):
                 v = np.int64(load(live, i)) if LIVE else np.int64(i)
-                awake, changed, s, f = apply(F[:-1] + (degree,) if AT_ONCE else F, new, P, G, v)
+                awake, changed, s, f = apply(F, new, P, G, v)
                 if not whole:
                     reset(F, v)
                 if SUMS:

@@ -48,7 +48,7 @@ class WorkArrays(NamedTuple):
         counts: of an edge kernel: 8 counters, and one for each block of masters, int64.
         buffers: lists in which a thread collects vertices, uint32 (threads, BUFFERS, BUFFER).
         shares: ranges of the queue that each thread wrote, int64; see ``state.py``.
-        keys: scratch of a thread for a row reducer, or for degrees of a block, int64 (threads, room).
+        keys: scratch of a thread for a row reducer, int64 (threads, room).
         states: each thread's copy of the control block, int64 (threads, STATE).
         hints: of each vertex the in-neighbour whose proposal a pull took, uint32; see ``state.py``.
     """
@@ -134,7 +134,7 @@ def work_arrays(
         live: it lists live masters.
         kernel: it has an edge kernel, which lists masters of its own.
         float_sums: number of float globals that it sums.
-        room: scratch entries of a thread.
+        room: scratch entries of a thread for a row reducer.
         hints: of the graph; see :class:`WorkArrays`.
     """
     blocks, words = masters // BLOCK + 1, (size + 63) // 64 if pulls else 0
