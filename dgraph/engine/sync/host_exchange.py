@@ -147,9 +147,11 @@ class HostExchange:
                 positions, values = decode(self._inbox[peer][: received[peer]], high - low, dtypes)
                 if positions is None or failed:
                     continue
-                lids = positions + np.uint32(mirrors.first + low)
+                place, count = mirrors.first + low, len(positions)
+                lids = positions + np.uint32(place)
+                rows = slice(place, place + count) if count == high - low else lids  # all come in order
                 for name, column in zip(fields, values, strict=False):
-                    machine.state[name][lids] = column
+                    machine.state[name][rows] = column
                 if joins:
                     machine.join(lids[values[-1] != 0] if marked else lids)
 

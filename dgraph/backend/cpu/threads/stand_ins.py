@@ -47,15 +47,11 @@ def store(array, index, value):
     array[index] = value
 
 
-def prefetch(array, index):
-    """Do nothing: interpreted code gains nothing from a prefetch."""
+def barrier(*_):
+    """Do nothing: there is one thread, and interpreted code gains nothing from a prefetch."""
 
 
-prefetch_to_write = prefetch
-
-
-def barrier(gate, threads):
-    """Do nothing: there is one thread."""
+prefetch = prefetch_to_write = fence = begin = end = barrier
 
 
 def fetch_add(array, index, value):
@@ -70,22 +66,15 @@ def has_wide_gathers():
     return False
 
 
-def fence():
-    """Do nothing: there is one thread."""
-
-
 def fetch_min(array, index, value):
     """Take the minimum; return the old value."""
-    before = array[index]
-    array[index] = min(before, value)
-    return before
+    return swap(array, index, min(array[index], value))
 
 
 def fetch_umax(array, index, value):
     """Take the maximum of unsigned integers; return the old value."""
-    before = array[index]
-    array[index] = np.uint64(max(int(before) % 2**64, int(value) % 2**64)).astype(array.dtype)
-    return before
+    most = max(int(array[index]) % 2**64, int(value) % 2**64)
+    return swap(array, index, np.uint64(most).astype(array.dtype))
 
 
 def add_into(array, index, value, alone):
@@ -95,9 +84,7 @@ def add_into(array, index, value, alone):
 
 def or_into(array, index, bits, alone):
     """Or bits into an integer; return the old value."""
-    before = array[index]
-    array[index] = before | bits
-    return before
+    return swap(array, index, array[index] | bits)
 
 
 def replace_if_equal(array, index, old, new, alone):
@@ -143,14 +130,6 @@ def trailing_zeros(word):
     return (int(word) & -int(word)).bit_length() - 1
 
 
-def begin(t, team, threads):
-    """Do nothing: there is one thread."""
-
-
-def end(t, team, threads):
-    """Do nothing: there is one thread."""
-
-
 def swap(array, index, value):
     """Replace a number; return the old value."""
     before = array[index]
@@ -166,7 +145,7 @@ def gain(scale, weight, price, mass):
 
 BY_NAME: dict[str, Callable] = {
     "add_into": add_into, "barrier": barrier, "bit_count": bit_count, "fetch_add": fetch_add, "gain": gain,
-    "load": load, "load_acquire": load_acquire, "mixed": _mixed, "or_into": or_into, "prefetch": lambda *row: None,
+    "load": load, "load_acquire": load_acquire, "mixed": _mixed, "or_into": or_into, "prefetch": prefetch,
     "replace_if_equal": replace_if_equal, "set_mark": set_mark, "store": store, "swap": swap,
 }  # fmt: skip
 """Name in a kernel → function."""
