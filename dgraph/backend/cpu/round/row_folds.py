@@ -6,24 +6,31 @@ A thread owns whole rows. It collects the keys of a row in its scratch array (``
 """
 
 
+@njit(**INLINE)
+def compared(s, count):
+    """Return the most frequent of the keys ``s[:count]`` by comparing all pairs, which takes no branch."""
+    best, most = np.int64(LEFT_OUT), 0
+    for i in range(count):
+        key, times = s[i], 0
+        for j in range(count):
+            times += s[j] == key
+        better = (times > most) | ((times == most) & (key < best))
+        best, most = (key if better else best), max(times, most)
+    return best
+
+
 @njit(**INNER)
 def fold_mode(s, count, room):
     """Return the most frequent of the keys ``s[:count]``, the smallest of equally frequent ones.
 
     Ascending keys all differ, and more than half of the keys are often equal, those of a hub: the first, the middle or
     the last one is then most likely of them. Other rows of keys in a small range are counted in the last entries of the
-    ``room``, which are 0 before and after; else short ones are sorted, and long ones counted in a hash table of open
-    addressing behind the keys. All pairs of keys of the shortest rows are compared, without a branch.
+    ``room``, which are 0 before and after; else all pairs of short ones are compared, and long ones counted in a hash
+    table of open addressing behind the keys.
     """
     best, most, falls, alike, alike_middle, alike_last = np.int64(LEFT_OUT), 0, 0, 0, 0, 0
-    if count <= COMPARED:
-        for i in range(COMPARED):
-            key, times = s[i], 0
-            for j in range(COMPARED):
-                times += (j < count) & (s[j] == key)
-            better = (i < count) & ((times > most) | ((times == most) & (key < best)))
-            best, most = (key if better else best), (times if better else most)
-        return best
+    if count <= 4:  # the loops are unrolled
+        return compared(s, count)
     first, middle, last = s[0], s[count // 2], s[count - 1]
     low = high = first
     for i in range(1, count):
@@ -50,18 +57,7 @@ def fold_mode(s, count, room):
             s[table + s[i]] = 0
         return best
     if count <= SORTED:
-        for i in range(1, count):
-            key, slot = s[i], i
-            while slot > 0 and s[slot - 1] > key:
-                s[slot] = s[slot - 1]
-                slot -= 1
-            s[slot] = key
-        run = 0
-        for i in range(count):
-            run = run + 1 if i > 0 and s[i] == s[i - 1] else 1
-            if run > most:
-                best, most = s[i], run
-        return best
+        return compared(s, count)
     places, shift = 1, np.uint64(64)  # a multiplicative hash: highest bits of the product
     while places < 2 * count:
         places *= 2
