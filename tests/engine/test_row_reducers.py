@@ -171,7 +171,7 @@ def test_modes_of_short_and_long_rows():
     """Rows are compared in pairs, counted in a table that is 0 after each, or hashed, by length and range of keys."""
     names = vars(stand_ins) | vars(state) | {"np": np, "LEFT_OUT": 2**62}
     exec((Path(cpu_round.__file__).parent / "row_folds.py").read_text(), names)
-    rng, room = np.random.default_rng(1), 1000 + state.COUNTED
+    rng, room = np.random.default_rng(1), 2000 + state.COUNTED
     scratch = np.zeros(room, np.int64)
     for i, count in enumerate([0, *range(1, 40), 200] * 4):
         keys = rng.integers(-9, 9, count) * (1, state.COUNTED // 8)[i % 2]
@@ -180,4 +180,4 @@ def test_modes_of_short_and_long_rows():
         wanted = min(times, key=lambda key: (-times[key], key)) if count else 2**62
         with np.errstate(over="ignore"):
             assert names["fold_mode"](scratch, count, room) == wanted
-        assert not scratch[1000:].any()
+        assert not scratch[2000:].any()
