@@ -211,10 +211,15 @@ JOBS = {"dgraph": _ours, "networkit": _networkit, "igraph": _igraph, "scipy": _s
 """Whole jobs: library → function of algorithm, vertices and source."""
 
 
+REST = 0.03
+"""Seconds between two calls of libraries in turns."""
+
+
 def alternating(sides: Mapping[str, Callable[[], Any]], repeat: int) -> tuple[dict[str, Any], dict[str, list[float]]]:
     """Call the libraries in turns; return each one's answer, and the seconds of each call.
 
-    The first calls do not count. NetworkX, which compiles nothing and takes longest, is called once.
+    The first calls do not count. NetworkX, which compiles nothing and takes longest, is called once. Every call begins
+    ``REST`` after the one before it: OpenMP threads spin so long on cores that the next call needs.
     """
     seconds: dict[str, list[float]] = {library: [] for library in sides}
     answers = {}
@@ -222,6 +227,7 @@ def alternating(sides: Mapping[str, Callable[[], Any]], repeat: int) -> tuple[di
         for library, call in sides.items():
             if library == "networkx" and turn:
                 continue
+            time.sleep(REST)
             began = time.perf_counter()
             answers[library] = call()
             if turn or library == "networkx":

@@ -15,7 +15,9 @@ from flat_run import flat_run
 from test_battery import combinations, equal, graph_of, solve
 
 import dgraph
+from dgraph._support.compiled import plain
 from dgraph.algorithms.bfs_programs import Levels
+from dgraph.algorithms.many_sources import reach_kernel
 from dgraph.algorithms.many_sources.gpu import reach_cuda, source_rows
 from dgraph.algorithms.many_sources.reach_programs import ReachByPrograms
 from dgraph.algorithms.many_sources.results import BITS, LEVELS
@@ -299,3 +301,24 @@ def test_by_weights_on_an_emulated_gpu():
         result = flat_run(name, graph, backend=emulated.backend(), validate=True, **settings)
         for column in on_cpu.columns:
             np.testing.assert_array_equal(result.columns[column], on_cpu.columns[column])
+
+
+@pytest.mark.mpi_skip
+def test_queues_search_from_more_sources_than_stamps():
+    """On a grid no level is large, and 300 sources use each stamp of a thread's marks again."""
+    limit = 4  # vertices near 0 keep its stamp until source 1 has the same
+    G = nx.convert_node_labels_to_integers(nx.grid_2d_graph(30, 3))
+    rows, sources = nx.to_scipy_sparse_array(G, format="csr"), np.repeat([0, 80, 1], [1, 253, 46])
+    graph = rows.indptr.astype(np.int64), rows.indices.astype(np.uint32)
+    arrays = [np.zeros((1, 90), kind) for kind in (np.uint8, np.uint32, np.int64, np.int64)]
+    levels, deepest = np.full((90, 300), -1, np.int32), np.zeros(1, np.int64)
+    assert plain(reach_kernel.is_narrow)(0, 1, sources[:1], limit, *graph, *arrays, levels[:, :0])
+    plain(reach_kernel.one_by_one)(0, 1, sources, 0, limit, *graph, *arrays, levels, deepest)
+    hops = scipy.sparse.csgraph.shortest_path(rows, unweighted=True)[sources].T
+    within = hops <= limit
+    np.testing.assert_array_equal(levels, np.where(within, hops, -1))
+    np.testing.assert_array_equal(arrays[2][0], (hops * within).sum(axis=1))
+    np.testing.assert_array_equal(arrays[3][0], (within & (hops > 0)).sum(axis=1))
+    assert deepest[0] == hops[within].max()
+    star = np.array([0, 89, *range(90, 179)]), np.array([*range(1, 90), *[0] * 89], np.uint32)
+    assert not plain(reach_kernel.is_narrow)(0, 1, sources[:1], limit, *star, *arrays, levels[:, :0])

@@ -1,5 +1,8 @@
 """Row reducers fold the keys of all in-edges: compared with sorting and counting in Python, on directed graphs."""
 
+from collections import Counter
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -22,6 +25,9 @@ from row_models import (
 )
 
 import dgraph
+from dgraph.backend.cpu import round as cpu_round
+from dgraph.backend.cpu.round import state
+from dgraph.backend.cpu.threads import stand_ins
 from dgraph.comm import SerialComm, world
 from dgraph.errors import UsageError
 from dgraph.program import ADD, BEST, HINDEX, MAX, MIN, MODE, Field, TraceError, trace
@@ -158,3 +164,20 @@ def test_programs_that_cannot_fold_rows_are_refused():
         Field("int32", reduce=MODE)
     with pytest.raises(UsageError, match="BEST folds keys of 64 bits"):
         Field("int32", reduce=BEST)
+
+
+@pytest.mark.mpi_skip
+def test_modes_of_short_and_long_rows():
+    """Rows are compared in pairs, counted in a table that is 0 after each, or hashed, by length and range of keys."""
+    names = vars(stand_ins) | vars(state) | {"np": np, "LEFT_OUT": 2**62}
+    exec((Path(cpu_round.__file__).parent / "row_folds.py").read_text(), names)
+    rng, room = np.random.default_rng(1), 2000 + state.COUNTED
+    scratch = np.zeros(room, np.int64)
+    for i, count in enumerate([0, *range(1, 40), 200] * 4):
+        keys = rng.integers(-9, 9, count) * (1, state.COUNTED // 8)[i % 2]
+        scratch[:count] = keys
+        times = Counter(keys.tolist())
+        wanted = min(times, key=lambda key: (-times[key], key)) if count else 2**62
+        with np.errstate(over="ignore"):
+            assert names["fold_mode"](scratch, count, room) == wanted
+        assert not scratch[2000:].any()

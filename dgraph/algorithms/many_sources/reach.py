@@ -5,8 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph.algorithms.many_sources.lane_search import HopSearch, LanePlan
-from dgraph.algorithms.many_sources.reach_kernel import BATCH, WORDS, begin_batch, one_level, one_pass
+from dgraph.algorithms.many_sources.reach_kernel import (
+    BATCH,
+    WORDS,
+    begin_batch,
+    is_narrow,
+    one_by_one,
+    one_level,
+    one_pass,
+)
 from dgraph.algorithms.many_sources.reach_programs import BITS, LevelsByPrograms, ReachByPrograms
+from dgraph.algorithms.many_sources.results import BITS as BITS_KEPT
 from dgraph.algorithms.many_sources.results import KeptSources, ReachedVertices, hops, put_rows
 
 FEW, SMALL = 2 * BITS, 1 << 18
@@ -28,7 +37,31 @@ class Reach(HopSearch):
     def begin(self) -> None:
         """Make the arrays of a search, in the order in which kernels take them."""
         threads, masters, slots = self.passes.threads, self.rows.masters, self.rows.slots
+        keep, self.limit = self.work.keep, hops(self.work.limit)
+        self.kept = KeptSources(self.ctx.local.masters, len(self.sources), keep)
+        self.levels = self.kept.levels
+        if self.replica is not None:  # those of a pass go to the owners of vertices
+            self.levels = KeptSources(masters, BATCH * threads, keep).levels
+        self.narrow = False
+        if self.ctx.comm.size == 1 and keep != BITS_KEPT and len(self.sources):
+            self._make_queues(masters)
+        if not self.narrow:
+            self._make_words(threads, masters, slots)
+        self.depths = np.zeros(self.team.size, np.int64)
+
+    def _make_queues(self, masters: int) -> None:
+        """Make the arrays of searches by queues, and see whether they take less time."""
+        threads = self.team.size
         self.arrays: dict[str, np.ndarray] = {
+            "marked": np.zeros((threads, masters), np.uint8), "queue": np.empty((threads, masters), np.uint32),
+            "far": np.zeros((threads, masters), np.int64), "reached": np.zeros((threads, masters), np.int64),
+        }  # fmt: skip
+        self.graph: tuple = *self.rows.pushed, *self.arrays.values()
+        self.narrow = bool(self.team.run(is_narrow, 1, self.numbers, self.limit, *self.graph, self.levels[:, :0]))
+
+    def _make_words(self, threads: int, masters: int, slots: int) -> None:
+        """Make the arrays of searches by bits."""
+        self.arrays = {
             "seen": np.empty((threads, masters, WORDS), np.uint64),
             "front": np.empty((threads, slots, WORDS), np.uint64),
             "fresh": np.empty((threads, masters, WORDS), np.uint64), "whole": np.zeros((threads, WORDS), np.uint64),
@@ -37,15 +70,13 @@ class Reach(HopSearch):
             "reached": np.zeros((threads, masters), np.int64),
         }  # fmt: skip
         self.graph = *self.rows.into, *self.rows.pushed, *self.arrays.values()
-        keep, self.limit = self.work.keep, hops(self.work.limit)
-        self.kept = KeptSources(self.ctx.local.masters, len(self.sources), keep)
-        self.levels = self.kept.levels
-        if self.replica is not None:  # those of a pass go to the owners of vertices
-            self.levels = KeptSources(masters, BATCH * threads, keep).levels
-        self.depths = np.zeros(threads, np.int64)
 
     def search_batches(self, number: int) -> None:
-        """Search from a batch on each thread."""
+        """Search from a batch on each thread, or on all threads from one source after the other."""
+        if self.narrow:
+            sources, place, threads = self.part(number), self.passes.part(number).start, self.team.size
+            self.team.run(one_by_one, threads, sources, place, self.limit, *self.graph, self.levels, self.depths)
+            return
         batches = self.numbers, number
         if self.replica is not None:
             self.levels[:] = -1

@@ -2,7 +2,8 @@
 
 Every vertex has eight 64-bit words: ``seen``, the sources that reached it, and ``front``, those that reached it in the
 last round. A round ORs ``front`` of in-neighbours. Small frontiers list the masters that they may reach; large ones
-let every master scan its in-edges, up to the point where no bit is missing.
+let every master scan its in-edges, up to the point where no bit is missing. Where no level is large, as on roads, few
+sources reach a vertex in the same round, and a queue for each source takes less time.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ BATCH = 64 * WORDS
 
 PIECE = 16
 """In-edges between two tests for missing bits."""
+
+SHARED = 8
+"""Sources that reach a vertex in the same round, about, from which bits take less time than a queue for each."""
 
 
 @njit(**INNER)
@@ -188,3 +192,60 @@ def one_level(
     chosen[t, :] = 0
     for i in range(many):
         chosen[t, founds[t, i]] = 1
+
+
+@njit(**INNER)
+def queued(source, stamp, limit, most, adds, offsets, pushed, marked, queue, far, reached, levels, place):
+    """Search from a source and mark what it reaches with ``stamp``; return the depth, or -1 once a level has ``most``.
+
+    ``adds``: 1; or 0, and the sums stay as they are.
+    """
+    marked[source], queue[0] = stamp, np.uint32(source)
+    head, tail, depth, deepest = 0, 1, 0, 0
+    if levels.shape[1]:
+        levels[source, place] = 0
+    while head < tail and depth < limit:
+        last, depth = tail, depth + 1
+        if last - head >= most:
+            return -1
+        while head < last:
+            u = queue[head]
+            head += 1
+            for e in range(offsets[u], offsets[u + 1]):
+                v = pushed[e]
+                if marked[v] != stamp:
+                    marked[v], queue[tail] = stamp, v
+                    tail += 1
+                    far[v] += depth * adds
+                    reached[v] += adds
+                    if levels.shape[1]:
+                        levels[v, place] = depth
+        deepest = depth if tail > last else deepest
+    return deepest
+
+
+@plain_first(most=1 << 20, rounds=lambda *_: iter(()))
+@njit(**OPTIONS)
+def is_narrow(t, threads, sources, limit, offsets, pushed, marks, queues, fars, reacheds, levels):
+    """Return 1 if no level of the source with most out-edges is large, so that :func:`one_by_one` takes less time."""
+    masters, hub = len(offsets) - 1, sources[0]
+    for source in sources:
+        hub = source if offsets[source + 1] - offsets[source] > offsets[hub + 1] - offsets[hub] else hub
+    most = masters * SHARED // min(max(len(sources), 64), BATCH) + 1
+    stamp = np.uint8(255)
+    depth = queued(hub, stamp, limit, most, 0, offsets, pushed, marks[0], queues[0], fars[0], reacheds[0], levels, 0)
+    return np.int64(depth >= 0)
+
+
+@njit(**OPTIONS)
+def one_by_one(t, threads, sources, place, limit, offsets, pushed, marks, queues, fars, reacheds, levels, deepest):
+    """Search from every ``threads``-th source, whose columns of ``levels`` begin at ``place``."""
+    for i in range(t, len(sources), threads):
+        stamp = np.uint8(1 + i // threads % 254)
+        if stamp == 1:
+            marks[t, :] = 0
+        depth = queued(
+            sources[i], stamp, limit, len(offsets), 1, offsets, pushed, marks[t], queues[t], fars[t], reacheds[t],
+            levels, place + i,
+        )  # fmt: skip
+        deepest[t] = max(deepest[t], depth)

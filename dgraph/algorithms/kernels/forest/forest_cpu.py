@@ -83,12 +83,13 @@ class Forest(RowSolver):
             columns, see :mod:`~dgraph.algorithms.kernels.forest.forest_columns`; sum of the weights; number of edges.
         """
         local, number = ctx.local, 0
-        edges = self._edges(local) if len(_ranges(local.out.weights, local.size)) == 1 else self.lightest(local)
-        ids, chosen = local.original, np.full(local.size, -1, np.int64)
-        parent, best = np.arange(local.size, dtype=np.uint32), np.full(local.size, -1, np.int64)
-        roots, alive, count = np.empty((2, local.size), np.uint32), np.arange(edges[0].size), edges[0].size
+        edges = self.lightest(local)
+        count = edges[0].size
+        ids, chosen, places = local.original, np.full(local.size, -1, np.int64), np.arange(count)
+        ends, parent = (edges[0].copy(), edges[1].copy()), np.arange(local.size, dtype=np.uint32)
+        best, roots = np.empty(local.size, np.int64), np.empty(local.size, np.uint32)
         while count:
-            count, trees = _hook(*edges, ids, parent, best, chosen, alive, count, *roots)
+            count, trees = _hook(*ends, places, ids, parent, best, chosen, count, roots)
             number += 1
             boundary(ctx, CANCELLED, number, trees)
         here = np.flatnonzero(chosen >= 0)
@@ -97,21 +98,16 @@ class Forest(RowSolver):
         fill(columns, here, ids[a], ids[b], w)
         return columns, exact_sum(w, SerialComm()), here.size
 
-    def _edges(self, local: LocalGraph, parent: np.ndarray | None = None, low: Any = None, high: Any = None) -> Edges:
+    def _edges(self, local: LocalGraph, parent: np.ndarray, low: Any, high: Any) -> Edges:
         """List the edges of a range of weights (low, high], None for no bound, that join two trees."""
         rows = local.out
         weights = np.ones(rows.arcs, np.uint8) if rows.weights is None else rows.weights
         wide = np.float64 if weights.dtype.kind == "f" else np.int64
-        parent = np.zeros(0, np.uint32) if parent is None else parent
-        limits = low is not None, high is not None, wide(low or 0), wide(high or 0)
-        arguments = rows.offsets, rows.neighbours.view(np.uint32), weights, local.original, parent, *limits
-        edges = _room(_collect(*arguments, *_room(0, wide)), wide)
-        _collect(*arguments, *edges)
-        return edges
-
-
-def _room(count: int, wide: type) -> Edges:
-    return np.empty(count, np.uint32), np.empty(count, np.uint32), np.empty(count, wide)
+        room = [np.empty(rows.arcs + 1, kind) for kind in (np.uint32, np.uint32, wide)]
+        limits = low is None, high is None, wide(low or 0), wide(high or 0)
+        count = _collect(rows.offsets, rows.neighbours.view(np.uint32), weights, local.original, parent, *limits, *room)
+        a, b, w = (column[:count] for column in room)
+        return a, b, w
 
 
 def _narrow(weights: np.ndarray) -> np.ndarray:
@@ -141,82 +137,58 @@ def _root(parent, v):
 
 @plain_first
 @njit(cache=True, nogil=True)
-def _collect(offsets, neighbours, weights, ids, parent, above, below, low, high, a, b, w):
-    """List the edges of a range of weights that join two trees; only count them if there is no room."""
+def _collect(offsets, neighbours, weights, ids, parent, lowest, highest, low, high, a, b, w):
+    """List the edges of a range of weights that join two trees, of which ``parent`` is the root; return their number.
+
+    Every arc is written and only those that are listed are counted: a branch would be mispredicted at half of them.
+    """
     count = 0
     for u in range(len(offsets) - 1):
+        tree, number = parent[u], ids[u]
         for e in range(offsets[u], offsets[u + 1]):
-            v = neighbours[e]
-            if ids[u] >= ids[v] or (above and weights[e] <= low) or (below and weights[e] > high):
-                continue
-            if above and _root(parent, np.uint32(u)) == _root(parent, v):
-                continue
-            if len(a):
-                a[count], b[count], w[count] = u, v, weights[e]
-            count += 1
+            v, weight = neighbours[e], weights[e]
+            a[count], b[count], w[count] = u, v, weight
+            listed = (number < ids[v]) & (tree != parent[v])
+            count += listed & (lowest | (weight > low)) & (highest | (weight <= high))
     return count
-
-
-@njit(cache=True, nogil=True)
-def _before(e, f, a, b, w, ids):
-    """Return True if edge e precedes edge f."""
-    if w[e] != w[f]:
-        return w[e] < w[f]
-    if a[e] != a[f]:
-        return ids[a[e]] < ids[a[f]]
-    return ids[b[e]] < ids[b[f]]
-
-
-@njit(cache=True, nogil=True)
-def _choose(a, b, w, ids, parent, best, alive, count, roots):
-    """Find the first edge of each tree among ``count`` edges; return how many edges join two trees, and the trees."""
-    kept, seen = 0, 0
-    for i in range(count):
-        e = alive[i]
-        one, other = _root(parent, a[e]), _root(parent, b[e])
-        if one == other:
-            continue
-        alive[kept] = e
-        kept += 1
-        for root in (one, other):
-            if best[root] < 0:
-                roots[seen] = root
-                seen += 1
-                best[root] = e
-            elif _before(e, best[root], a, b, w, ids):
-                best[root] = e
-    return kept, seen
 
 
 @plain_first
 @njit(cache=True, nogil=True)
 def _take(order, a, b, parent, taken):
-    """Join two trees by each edge in turn that does; such edges are ``taken``."""
+    """Join two trees by each edge in turn that does; such edges are ``taken``, and ``parent`` is a root at the end."""
     for i in range(len(order)):
         one, other = _root(parent, a[order[i]]), _root(parent, b[order[i]])
         if one != other:
             parent[max(one, other)] = min(one, other)
             taken[i] = True
+    for v in range(len(parent)):
+        parent[v] = _root(parent, parent[v])
 
 
 @plain_first
 @njit(cache=True, nogil=True)
-def _hook(a, b, w, ids, parent, best, chosen, alive, count, roots, to):
+def _hook(a, b, places, ids, parent, best, chosen, count, roots):
     """Let every tree choose its first edge and join the tree at the other end; return edges left, and trees that chose.
 
-    Of two trees that choose the same edge, the one whose root has the smaller id stays. The first ``count`` numbers of
-    ``alive`` are those of edges; ``roots`` and ``to`` are scratch.
+    Of two trees that choose the same edge, the one whose root has the smaller id stays. The first ``count`` edges, in
+    order, are those of a forest: their ends were roots before the last round, whose parents are roots now. ``best`` and
+    ``roots`` are scratch.
     """
-    count, seen = _choose(a, b, w, ids, parent, best, alive, count, roots)
+    kept = seen = 0
+    for i in range(count):
+        one, other = parent[a[i]], parent[b[i]]
+        a[kept], b[kept], places[kept] = one, other, places[i]
+        kept += one != other
+    for e in range(kept - 1, -1, -1):
+        best[a[e]] = best[b[e]] = e
+    for e in range(kept):
+        for root, other in ((a[e], b[e]), (b[e], a[e])):
+            if best[root] == e:
+                roots[seen] = root
+                seen += 1
+                if best[other] != e or ids[other] < ids[root]:
+                    parent[root], chosen[root] = other, places[e]
     for i in range(seen):
-        root, e = roots[i], best[roots[i]]
-        one, other = _root(parent, a[e]), _root(parent, b[e])
-        to[i] = other if one == root else one
-        if best[to[i]] == e and ids[root] < ids[to[i]]:
-            to[i] = root
-        else:
-            chosen[root] = e
-    for i in range(seen):
-        parent[roots[i]] = to[i]
-        best[roots[i]] = -1
-    return count, seen
+        parent[roots[i]] = _root(parent, roots[i])
+    return kept, seen

@@ -77,6 +77,7 @@ def push_phase(t, threads, graph, F, P, G, W, c):
     The first round of a level fills the queue itself.
     """
     queue, touched, count, base, alone = lists(W, c).queue, lists(W, c).touched, c[QUEUED], slot(c), threads == 1
+    lone = alone and c[MASTERS] == c[N]
     if c[WHOLE]:
         find(t, threads, F, P, G, W, c)
         barrier(W.gate, threads)
@@ -101,14 +102,22 @@ def push_phase(t, threads, graph, F, P, G, W, c):
             while True:
                 for e in range(load(offsets, u), load(offsets, u + 1)):
                     v = np.int64(load(neighbours, e))
-                    if load(core, v) <= level:
+                    before = np.int64(load(core, v))
+                    if lone:  # which neighbours remain is hard to predict: all are stored
+                        remaining = before - (before > level)
+                        store(core, v, remaining)
+                        least = min(least, remaining if remaining > level else np.int64(TOP))
+                        if (before != level + 1) & ((before <= last) | (remaining != last)):
+                            continue
+                    elif before <= level:
                         continue
-                    if v >= masters:
+                    elif v >= masters:
                         add_into(lost, v, 1, alone)
                         if set_mark(flags, v, alone):
                             j = append(away, j, v, mirrors, shared, base + MIRROR_TAIL)
                         continue
-                    before = np.int64(add_into(core, v, -1, alone))
+                    else:
+                        before = np.int64(add_into(core, v, -1, alone))
                     if before == level + 1:
                         dropped += 1
                         store(stack, top, np.uint32(v))

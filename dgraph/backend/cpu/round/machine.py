@@ -128,13 +128,14 @@ class CpuMachine(ProgramMachine):
         self._begin(traced, local)
 
     def _fold_room(self) -> int:
-        """Return the length of a thread's scratch array for a row reducer: the longest row's keys and a hash table."""
+        """Return the length of a thread's scratch array for a row reducer: the longest row's keys and tables."""
         reducer = self.traced.row_reducer
         if not reducer:
             return 0
         csr = self.local.incoming if self.local.directed else self.local.out
         longest = int(np.diff(csr.offsets).max(initial=0))
-        return longest * (1 + reducer.sums) + (2 << (2 * longest).bit_length())
+        hashed, counted = 2 << (2 * longest).bit_length(), slots.COUNTED if reducer.name == "mode" else 0
+        return longest * (1 + reducer.sums) + hashed + counted
 
     def _module(self, traced: Traced) -> ModuleType:
         return module_for(traced, self.pulls or may_pull(traced, "auto"), self._kernel, self._pushes)

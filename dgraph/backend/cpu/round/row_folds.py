@@ -6,19 +6,35 @@ A thread owns whole rows. It collects the keys of a row in its scratch array (``
 """
 
 
+@njit(**INLINE)
+def compared(s, count):
+    """Return the most frequent of the keys ``s[:count]`` by comparing all pairs, which takes no branch."""
+    best, most = np.int64(LEFT_OUT), 0
+    for i in range(count):
+        key, times = s[i], 0
+        for j in range(count):
+            times += s[j] == key
+        better = (times > most) | ((times == most) & (key < best))
+        best, most = (key if better else best), max(times, most)
+    return best
+
+
 @njit(**INNER)
-def fold_mode(s, count):
+def fold_mode(s, count, room):
     """Return the most frequent of the keys ``s[:count]``, the smallest of equally frequent ones.
 
     Ascending keys all differ, and more than half of the keys are often equal, those of a hub: the first, the middle or
-    the last one is then most likely of them. Other short rows are sorted, and long ones counted in a hash table of open
-    addressing behind the keys.
+    the last one is then most likely of them. Other rows of keys in a small range are counted in the last entries of the
+    ``room``, which are 0 before and after; else all pairs of short ones are compared, and long ones counted in a hash
+    table of open addressing behind the keys.
     """
     best, most, falls, alike, alike_middle, alike_last = np.int64(LEFT_OUT), 0, 0, 0, 0, 0
-    if count == 0:
-        return best
+    if count <= 4:  # the loops are unrolled
+        return compared(s, count)
     first, middle, last = s[0], s[count // 2], s[count - 1]
+    low = high = first
     for i in range(1, count):
+        low, high = min(low, s[i]), max(high, s[i])
         falls += s[i - 1] >= s[i]
         alike += s[i] == first
         alike_middle += s[i] == middle
@@ -29,19 +45,19 @@ def fold_mode(s, count):
         return middle
     if 2 * alike_last > count:
         return last
-    if count <= SORTED:
-        for i in range(1, count):
-            key, slot = s[i], i
-            while slot > 0 and s[slot - 1] > key:
-                s[slot] = s[slot - 1]
-                slot -= 1
-            s[slot] = key
-        run = 0
+    if 2 * count > SORTED and 0 <= high - low < COUNTED:
+        table = room - COUNTED - low
         for i in range(count):
-            run = run + 1 if i > 0 and s[i] == s[i - 1] else 1
-            if run > most:
-                best, most = s[i], run
+            key = s[i]
+            times = s[table + key] + 1
+            s[table + key] = times
+            better = (times > most) | ((times == most) & (key < best))
+            best, most = (key if better else best), max(times, most)
+        for i in range(count):
+            s[table + s[i]] = 0
         return best
+    if count <= SORTED:
+        return compared(s, count)
     places, shift = 1, np.uint64(64)  # a multiplicative hash: highest bits of the product
     while places < 2 * count:
         places *= 2
@@ -63,7 +79,7 @@ def fold_mode(s, count):
 
 
 @njit(**INNER)
-def fold_mex(s, count):
+def fold_mex(s, count, room):
     """Return the smallest integer ≥ 0 that is not among the keys ``s[:count]``; it is at most ``count``."""
     for i in range(count):
         s[count + i] = 0
@@ -77,7 +93,7 @@ def fold_mex(s, count):
 
 
 @njit(**INNER)
-def fold_hindex(s, count):
+def fold_hindex(s, count, room):
     """Return the largest h such that h of the keys ``s[:count]`` are at least h."""
     for i in range(count + 1):
         s[count + i] = 0
@@ -159,7 +175,7 @@ def fold_phase(t, threads, graph, F, P, G, W, c):
                         if SUMS:
                             commit(F, v, fold_row(keys, count, end - begin))
                         else:
-                            commit(F, v, (fold_row(keys, count),))
+                            commit(F, v, (fold_row(keys, count, c[ROOM]),))
                         word |= np.uint64(1) << np.uint64(v & 63)
                         awake += 1
             if not ALL:

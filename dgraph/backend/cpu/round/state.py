@@ -102,8 +102,11 @@ NO_EDGES, LAST_HINT = 1, (1 << 32) - 1
 MOST_LOCAL = 128
 """Most rounds of a rank between two exchanges."""
 
+COUNTED = 1 << 18
+"""Range of the keys of a row up to which the row reducer MODE counts them in a table."""
+
 SORTED = 24
-"""Most keys of a row that a row reducer sorts instead of counting them in a hash table."""
+"""Most keys of a row that a row reducer sorts or compares instead of counting them in a hash table."""
 
 MOST_BUCKETS = 1 << 20
 """Most buckets opened at once."""

@@ -154,7 +154,7 @@ def work_arrays(
         shared=np.zeros(COUNTERS, np.int64), gate=np.zeros(16, np.int64),
         counts=np.zeros(8 + blocks if kernel else 0, np.int64),
         buffers=np.empty((threads, BUFFERS, BUFFER), np.uint32), shares=np.zeros(4 * 8 * threads, np.int64),
-        keys=np.empty((threads, room), np.int64), states=np.zeros((threads, STATE), np.int64),
+        keys=np.zeros((threads, room), np.int64), states=np.zeros((threads, STATE), np.int64),
         hints=hints,
     )  # fmt: skip
 
