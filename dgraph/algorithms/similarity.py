@@ -72,10 +72,12 @@ class Similarity(Algorithm):
                 else:
                     two = numbers_of("second", self.second, rows.ids)[mine]
                     values = solver.of_pairs(one, two)
-        similarity, target = _best(ctx, rows, one, two, values)
-        edges = EdgeValues(
-            rows.ids[one], rows.ids[two], values, self.name, ctx.comm, ctx.names, ctx.backend.host_threads
-        )
+        listed = self.second is None  # by falling similarity, then number
+        begins = np.flatnonzero(np.diff(one, prepend=-1)) if listed else slice(None)
+        similarity, target = _best(ctx, rows, one[begins], two[begins], values[begins])
+        if rows.n and rows.ids[-1] >= rows.n:  # else ids, which ascend, are numbers
+            one, two = rows.ids[one], rows.ids[two]
+        edges = EdgeValues(one, two, values, self.name, ctx.comm, ctx.names, ctx.backend.host_threads)
         return Answer({"similarity": similarity, "target": target}, {"pairs": ctx.total(len(values))}, edges=edges)
 
 

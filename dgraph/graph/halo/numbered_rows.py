@@ -99,16 +99,16 @@ class NumberedRows:
 
     def simple(self) -> NumberedRows:
         """Return the rows without loops and parallel arcs, with the least cost of the latter."""
-        source, target, costs = self.sources, self.targets, self.costs
-        kept = np.flatnonzero(source != target)
-        source, target = source[kept], target[kept]
-        first = np.ones(len(source), np.bool_)
-        first[1:] = (source[1:] != source[:-1]) | (target[1:] != target[:-1])
+        first, target, costs = self.first, self.targets, self.costs
+        source = np.repeat(np.arange(first, first + self.masters, dtype=np.uint32), np.diff(self.offsets))
+        loops = source == target
+        kept = ~loops
+        kept[1:] &= (source[1:] != source[:-1]) | (target[1:] != target[:-1])
+        if kept.all():
+            return self
         if costs is not None:
-            costs = costs[kept]
-            costs = np.minimum.reduceat(costs, np.flatnonzero(first)) if len(costs) else costs
-        offsets = offsets_of(source[first] - self.first, self.masters)
-        return replace(self, offsets=offsets, targets=target[first], costs=costs)
+            costs = np.minimum.reduceat(np.where(loops, np.inf, costs), np.flatnonzero(kept))
+        return replace(self, offsets=offsets_of(source[kept] - first, self.masters), targets=target[kept], costs=costs)
 
     def gathered(self) -> NumberedRows:
         """Return the rows of all vertices; collective."""
