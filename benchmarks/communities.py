@@ -1,7 +1,8 @@
 """leiden and louvain on one CPU rank with two threads against Leiden of igraph, NetworKit and leidenalg, all twice.
 
 igraph computes the modularity of all partitions. Peers have their graph before the clock starts, dgraph its loaded
-graph; calls alternate, after one of each of dgraph's that does not count, and each turn has its own seed. leidenalg is
+graph, and answers become arrays after it stops; calls alternate, after one of each of dgraph's that does not count and
+each after a pause, and each turn has its own seed. leidenalg is
 called after the others; it is left out where it is not installed, and of graphs of more than ``MOST_EDGES`` edges,
 where it takes minutes. On LFR graphs NMI is against the planted communities.
 """
@@ -63,6 +64,9 @@ PEERS, OURS, LAST = ("igraph", "networkit"), ("leiden", "louvain"), "leidenalg"
 GOALS = {"igraph": 1.8, "NetworKit": 1.0, "leidenalg": 15.0}
 """Peer → its seconds over those of leiden, geometric mean over the graphs, to be reached."""
 
+PAUSE = 0.1
+"""Seconds before each call: threads of OpenMP spin for some ms after a call, on cores that the next one needs."""
+
 SLOW = 20
 """Seconds of a call after which a side is not called again."""
 
@@ -92,8 +96,8 @@ def measure(graphs: list[str], scale: str, repeat: int, folder: Path) -> None:
     print(summary)
 
 
-def _alternating(sides: dict[str, Callable[[int], np.ndarray]], repeat: int) -> tuple[dict, dict[str, dict]]:
-    """Return the labels of each side by turn, and the wall and CPU seconds of its calls, which take a seed."""
+def _alternating(sides: dict[str, Callable[[int], Callable[[], Any]]], repeat: int) -> tuple[dict, dict[str, dict]]:
+    """Return the labels of each side by turn, and the wall and CPU seconds of its calls; see :func:`_sides`."""
     for name in OURS:
         sides.get(name, int)(0)
     partitions: dict[str, list[np.ndarray]] = {name: [] for name in sides}
@@ -102,10 +106,12 @@ def _alternating(sides: dict[str, Callable[[int], np.ndarray]], repeat: int) -> 
         for name, call in sides.items():
             if max(clocks[name]["seconds"], default=0) > SLOW:
                 continue
+            time.sleep(PAUSE)
             began = time.perf_counter(), time.process_time()
-            partitions[name].append(call(seed))
+            labels = call(seed)
             clocks[name]["seconds"].append(time.perf_counter() - began[0])
             clocks[name]["cpu_seconds"].append(time.process_time() - began[1])
+            partitions[name].append(np.unique(np.array(labels()), return_inverse=True)[1])
     return partitions, clocks
 
 
@@ -167,8 +173,8 @@ def _nearest(count: int, blobs: int) -> np.ndarray:
     return np.stack([np.repeat(np.arange(count), NEIGHBOURS), near.ravel()])
 
 
-def _sides(graph: dgraph.Graph) -> tuple[Any, dict[str, Callable[[int], np.ndarray]]]:
-    """Return igraph's graph, and side → call that takes a seed and returns labels by row."""
+def _sides(graph: dgraph.Graph) -> tuple[Any, dict[str, Callable[[int], Callable[[], Any]]]]:
+    """Return igraph's graph, and side → call that takes a seed and returns a function for its labels by row."""
     import igraph
 
     block = graph.block
@@ -176,12 +182,14 @@ def _sides(graph: dgraph.Graph) -> tuple[Any, dict[str, Callable[[int], np.ndarr
     once = rows < targets
     theirs = igraph.Graph(n=graph.n, edges=np.stack([rows[once], targets[once]], axis=1))
 
-    def run(name: str, seed: int) -> np.ndarray:
-        return np.unique(dgraph.run(name, graph, random_state=seed).columns["community"], return_inverse=True)[1]
+    def run(name: str, seed: int) -> Callable[[], Any]:
+        labels = dgraph.run(name, graph, random_state=seed).columns["community"]
+        return lambda: labels
 
-    def leiden(seed: int) -> np.ndarray:
+    def leiden(seed: int) -> Callable[[], Any]:
         random.seed(seed)
-        return np.array(theirs.community_leiden("modularity", n_iterations=2).membership)
+        labels = theirs.community_leiden("modularity", n_iterations=2).membership
+        return lambda: labels
 
     import networkit
 
@@ -189,17 +197,18 @@ def _sides(graph: dgraph.Graph) -> tuple[Any, dict[str, Callable[[int], np.ndarr
     ends = rows[once], targets[once]
     parallel = networkit.GraphFromCoo((np.ones(len(ends[0])), ends), n=graph.n)
 
-    def networkits(seed: int) -> np.ndarray:
+    def networkits(seed: int) -> Callable[[], Any]:
         networkit.setSeed(seed, True)
         method = networkit.community.ParallelLeiden(parallel, iterations=2)
         method.run()
-        return np.array(method.getPartition().getVector())
+        return method.getPartition().getVector
 
-    def leidenalgs(seed: int) -> np.ndarray:
+    def leidenalgs(seed: int) -> Callable[[], Any]:
         import leidenalg
 
         kind = leidenalg.ModularityVertexPartition
-        return np.array(leidenalg.find_partition(theirs, kind, n_iterations=2, seed=seed).membership)
+        labels = leidenalg.find_partition(theirs, kind, n_iterations=2, seed=seed).membership
+        return lambda: labels
 
     sides = {name: partial(run, name) for name in OURS} | {"igraph": leiden, "NetworKit": networkits}
     asks = graph.m <= MOST_EDGES and importlib.util.find_spec("leidenalg") is not None

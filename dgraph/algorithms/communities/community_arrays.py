@@ -49,9 +49,8 @@ def sub_rounds(v: np.ndarray, salt: int, groups: int) -> np.ndarray:
     return hashed(v.astype(np.int64), salt).view(np.int64) & (groups - 1)
 
 
-def list_by_group(gate, wanted, salt, groups, starts, places, order) -> Iterator[None]:
+def list_by_group(wanted, salt, groups, starts, order) -> None:
     """List the wanted vertices by sub-round."""
-    yield
     v = np.flatnonzero(wanted)
     group = sub_rounds(v, salt, groups)
     starts[: groups + 1] = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=groups))])
@@ -78,7 +77,8 @@ def chosen_labels(v, scale, price, most, rows, totals, bounds, beside) -> np.nda
     ``beside``: mask of the vertices of the sub-round; None: each moves alone.
     """
     offsets, targets, weights, mass, counts = rows
-    labels, mass_of, sizes, counts_of, sole = totals
+    labels, mass_of, members, counts_of = totals
+    sizes, sole = members[::2], members[1::2]
     slack, crossed, _, drift, margins, _ = bounds
     own, cost = labels[v], price * mass[v]
     row, e = edges_of(offsets, v)
@@ -103,7 +103,9 @@ def chosen_labels(v, scale, price, most, rows, totals, bounds, beside) -> np.nda
     price_then = cost.astype(np.float64) * (kept + np.where(estimates, 0, drift[0]))
     highest, second = as_floats(best), as_floats(rival)
     slack[v] = highest - second + price_then - ROUNDING * (np.abs(highest) + second + price_then)
-    crossed[v], margins[v] = 0, np.maximum(highest, 0.0) - as_floats(staying)
+    crossed[v] = 0
+    if len(margins):
+        margins[v] = np.maximum(highest, 0.0) - as_floats(staying)
     leaves = (sizes[own] > 1) & (best < 0)
     slack[v[leaves | estimates & (moves | (sizes[own] == 1))]] = -np.inf
     alone = ALONE if beside is None else np.where(sizes[v] == 0, v, own)
@@ -132,13 +134,15 @@ def find_gaining(
 
 @narrow
 def move_in_rounds(
-    gate, taken, starts, order, scale, price, most, rows, totals, bounds, proposed, active, salt, groups, balanced,
-    all_sums, all_touched, inner, squares,
+    gate, taken, starts, places, order, scale, price, most, rows, totals, bounds, proposed, active, salt, groups,
+    balanced, all_sums, all_touched, changes,
 ) -> Iterator[None]:  # fmt: skip
     """Run the sub-rounds of a round."""
     yield
+    list_by_group(active, salt, groups, starts, order)
     offsets, targets, weights, mass, counts = rows
-    labels, mass_of, sizes, counts_of, sole = totals
+    labels, mass_of, members, counts_of = totals
+    sizes, sole = members[::2], members[1::2]
     slack, crossed, outflow, drift, margins, _ = bounds
     sub_round, change, masses = sub_rounds(np.arange(len(labels)), salt, groups), 0, 0
     limited = most < counts.sum()
@@ -181,9 +185,7 @@ def move_in_rounds(
         weight[before == after] *= 2
         change += int(weight[joined].sum()) - int(weight[left].sum())
         proposed[v] = new
-    inner[0, 0] = change
-    squares[0] += masses // 2 & 0xFFFFFFFF
-    squares[1] += masses // 2 >> 32
+    changes[0, :3] = change, masses // 2 & 0xFFFFFFFF, masses // 2 >> 32
 
 
 def _unbalanced(v, old, new, price, mass, margins, salt) -> np.ndarray:
@@ -199,11 +201,12 @@ def _unbalanced(v, old, new, price, mass, margins, salt) -> np.ndarray:
 
 @narrow
 def refine_in_rounds(
-    gate, taken, starts, order, joined, scale, price, rows, labels, mass_of, parts, proposed, totals, change, salt,
-    factor, draws, all_sums, all_touched,
+    gate, taken, starts, places, order, joined, wanted, scale, price, rows, labels, mass_of, parts, proposed, totals,
+    change, salt, factor, draws, all_sums, all_touched,
 ) -> Iterator[None]:  # fmt: skip
     """Run all sub-rounds of the refinement."""
     yield
+    list_by_group(wanted, salt, len(starts) - 1, starts, order)
     offsets, targets, weights, mass, _ = rows
     n, totals, groups = len(labels), totals.reshape(-1, 4), len(starts) - 1
     v, e = edges_of(offsets, np.arange(n))
@@ -252,18 +255,21 @@ def _noises(v: np.ndarray, part: np.ndarray, salt: int, draws: np.ndarray) -> np
 
 
 def fold_rows(
-    taken, starts, order, firsts, offsets, targets, weights, groups, out_targets, out_weights, lengths, inside,
+    taken, starts, order, firsts, rows, loops, groups, out_targets, out_weights, lengths, loops_of, mass_of, counts_of,
     all_sums, all_touched,
 ) -> Iterator[None]:  # fmt: skip
-    """Write the row of each group, with one arc for each neighbouring group, in ascending order."""
+    """Write the row of each group, with one arc for each neighbouring group, in ascending order, and its totals."""
     yield
+    offsets, targets, weights, mass, counts = rows
     count = len(lengths)
     v, e = edges_of(offsets, np.arange(len(groups)))
     keys, sums = summed(groups[v].astype(np.int64) * count + groups[targets[e]], weights[e])
     group, other = np.divmod(keys, count)
     own = group == other
-    inside[:] = 0
-    inside[group[own]] = sums[own]
+    for total, values in ((loops_of, loops), (mass_of, mass), (counts_of, counts)):
+        total[:] = 0
+        np.add.at(total, groups, values)
+    loops_of[group[own]] += sums[own]
     group, other, sums = group[~own], other[~own], sums[~own]
     lengths[:] = np.bincount(group, minlength=count)
     place = firsts[group] + np.arange(len(group)) - (np.cumsum(lengths) - lengths)[group]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.algorithms.communities.algorithm_base import SearchSettings
+from dgraph.algorithms.communities.community_totals import UNLIMITED, Partition
 from dgraph.algorithms.communities.graph_level import GraphLevel, add_degrees, starts_of
 from dgraph.algorithms.communities.host_engine import HostEngine
 from dgraph.algorithms.communities.search_steps import SearchSteps
@@ -45,6 +46,16 @@ class Communities:
     polished: int
     levels: int
     finished: bool
+
+
+class HostSteps(SearchSteps):
+    """Steps whose polish keeps the bounds of the last moves of level 0."""
+
+    def _to_polish(self, labels: np.ndarray) -> Partition:
+        partition: Partition = self.engine.first
+        partition.take(labels)
+        partition.drift[2:] = 1, np.inf
+        return partition
 
 
 class CommunitySearch(HostSolver):
@@ -82,7 +93,7 @@ class CommunitySearch(HostSolver):
             level, engine, linked = self._begin(rows, settings)
             labels = engine.alone(level.n) if start is None else _shared_labels(rows, start, linked, settings.most)
         with ctx.record("compute"):
-            steps = SearchSteps(ctx, settings, engine, level)
+            steps = HostSteps(ctx, settings, engine, level)
             labels, quality, polished = steps.communities(labels)
             parts, columns = list(steps.parts(labels)), []
         for part in (labels, *parts):
@@ -116,7 +127,8 @@ class CommunitySearch(HostSolver):
         else:
             linked[:] = True
         level = GraphLevel(offsets, targets, weights.astype(units.kind(rows.n), copy=False), loops, mass, ones)
-        return level, HostEngine(units, settings.most, settings.theta, self.team, apart), np.flatnonzero(linked)
+        most = UNLIMITED if settings.most >= rows.n else settings.most
+        return level, HostEngine(units, most, settings.theta, self.team, apart), np.flatnonzero(linked)
 
 
 def _shared_labels(rows: NumberedRows, start: np.ndarray, linked: np.ndarray, most: int) -> np.ndarray:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph.algorithms.communities.community_arrays import ALONE, ROUNDING, first_plain, list_by_group
+from dgraph.algorithms.communities.community_arrays import ALONE, ROUNDING, first_plain
 from dgraph.algorithms.communities.exact_gains import as_float, exceeds, gain
-from dgraph.algorithms.communities.graph_level import GraphLevel, sums_by
-from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, add_into, barrier, mixed
-from dgraph.backend.cpu.threads.team import Team
+from dgraph.algorithms.communities.graph_level import GraphLevel, tally
+from dgraph.backend.cpu.threads.atomics import INLINE, INNER, OPTIONS, add_into, barrier, load, mixed, store
 
 GROUPS, FEW_GROUPS, SPARSE = 16, 4, 8
 """Sub-rounds of a round, and of one in which at most one of ``SPARSE`` vertices is active: few are neighbours."""
 
 MOST_GROUPS, CROWD = 64, 1 << 16
 """Sub-rounds at most, and vertices of one above which a round has twice as many: too many would join one community."""
+
+UNLIMITED = 1 << 62
+"""Most vertices of a community without a limit."""
 
 
 def group_count(active: int, n: int) -> int:
@@ -37,14 +39,14 @@ class Partition:
 
     Attributes:
         mass: mass of each community, int64 (n,).
-        sizes: vertices of the level in it.
-        counts: vertices of the graph in it.
-        sole: sum of its vertices: the only one, if its size is 1, int64 (n,).
+        members: of each community the number of its vertices, and their sum: the only one, if it is 1, int64 (2 n,).
+        counts: vertices of the graph in it; rounds keep it up only where they limit it.
         slack: of each vertex, the gain by which staying exceeded every move when it was last evaluated, plus the price
             of its community's mass then and of ``drift``, float64 (n,); -inf: it must be evaluated.
         crossed: weight that its neighbours have moved towards other communities since then, int64 (n,).
         outflow: mass that left each community in this round, int64 (n,).
-        margins: of a vertex that is to move, by how much the gain exceeds that of staying, float64 (n,).
+        margins: of a vertex that is to move, by how much the gain exceeds that of staying, float64 (n,); empty, as
+            ``inflow``, where no moves are balanced.
         inflow: mass that is to enter each community in this sub-round, less that to leave it, int64 (n,).
         drift: sum of the largest outflow of each round before, the largest one of this round; then the share of
             ``crossed`` that counts for vertices of more arcs than the last entry, float64 (4,); see :func:`estimated`.
@@ -55,18 +57,18 @@ class Partition:
         self._add(labels)
         self.slack, self.crossed = np.full(n, -np.inf), np.zeros(n, np.int64)
         self.outflow, self.drift = np.zeros(n, np.int64), np.array([0, 0, 1, np.inf])
-        self.margins, self.inflow = np.empty(n), np.zeros(n, np.int64)
+        self.margins, self.inflow = np.empty(0), np.zeros(0, np.int64)
 
     def _add(self, labels: np.ndarray) -> None:
         """Set the labels, and add up their totals."""
         n, level, self.labels = self.level.n, self.level, labels
-        self.mass, self.counts = sums_by(labels, level.mass, n), sums_by(labels, level.counts, n)
-        self.sizes, self.sole = (sums_by(labels, values, n) for values in (np.ones(n, np.int64), np.arange(n)))
+        self.mass, self.members, self.counts = (np.zeros(size, np.int64) for size in (n, 2 * n, n))
+        _total(*self.totals, level.mass, level.counts)
 
     @property
     def totals(self) -> tuple[np.ndarray, ...]:
         """Arrays that kernels change."""
-        return self.labels, self.mass, self.sizes, self.counts, self.sole
+        return self.labels, self.mass, self.members, self.counts
 
     @property
     def bounds(self) -> tuple[np.ndarray, ...]:
@@ -88,6 +90,17 @@ class Partition:
         _relabel(self.labels, labels, self.level.rows, *names, self.slack, self.outflow, self.drift)
         self.end_round()
         self._add(labels)
+
+
+@first_plain
+@njit(**OPTIONS)
+def _total(labels, mass_of, members, counts_of, mass, counts):
+    for v in range(len(labels)):
+        c = load(labels, v)
+        add_into(mass_of, c, load(mass, v), True)
+        add_into(members, 2 * c, 1, True)
+        add_into(members, 2 * c + 1, v, True)
+        add_into(counts_of, c, load(counts, v), True)
 
 
 @first_plain
@@ -137,10 +150,7 @@ def gather(v, offsets, targets, weights, labels, sums, touched):
     """
     count = 0
     for i in range(offsets[v], offsets[v + 1]):
-        c = labels[targets[i]]
-        touched[count] = c
-        count += sums[c] == 0  # no branch, which would be mispredicted often
-        sums[c] += weights[i]
+        count = tally(load(labels, load(targets, i)), load(weights, i), sums, touched, count)
     return count
 
 
@@ -158,13 +168,15 @@ def stays(v, scale, price, rows, labels, mass_of, bounds):
     others have lost at most the drift.
     """
     slack, crossed, _, drift, _, _ = bounds
-    if slack[v] == -np.inf:
+    least = load(slack, v)
+    if least == -np.inf:
         return False
-    weight, cost, outflows = float(scale) * float(crossed[v]), float(price) * float(rows[3][v]), drift[0] + drift[1]
+    weight, cost = float(scale) * float(load(crossed, v)), float(price) * float(load(rows[3], v))
+    outflows = drift[0] + drift[1]
     if estimated(v, rows[0], drift):
         weight, outflows = weight * drift[2], 0.0
-    change = cost * (float(mass_of[labels[v]]) + outflows)
-    return weight + change + ROUNDING * (abs(weight) + change) < slack[v]
+    change = cost * (float(load(mass_of, load(labels, v))) + outflows)
+    return weight + change + ROUNDING * (abs(weight) + change) < least
 
 
 @njit(**INLINE)
@@ -177,39 +189,36 @@ def cross(u, own, old, new, weight, crossed, alone):
 
 
 @njit(**INLINE)
-def apply_move(v, old, new, mass, counts, totals, bounds):
-    """Move the totals of v from one community to another."""
-    _, mass_of, sizes, counts_of, sole = totals
-    outflow, drift = bounds[2], bounds[3]
-    outflow[old] += mass[v]
-    drift[1] = max(drift[1], float(outflow[old]))
-    mass_of[old] -= mass[v]
-    mass_of[new] += mass[v]
-    counts_of[old] -= counts[v]
-    counts_of[new] += counts[v]
-    sizes[old] -= 1
-    sizes[new] += 1
-    sole[old] -= v
-    sole[new] += v
+def apply_move(v, old, new, mass, totals, bounds, alone):
+    """Move the totals of v, but for counts; return half the change of the squares over the mass, and the outflow."""
+    _, mass_of, members, _ = totals
+    left, joined = add_into(mass_of, old, -mass, alone), add_into(mass_of, new, mass, alone)
+    add_into(members, 2 * old, -1, alone)
+    add_into(members, 2 * old + 1, -v, alone)
+    add_into(members, 2 * new, 1, alone)
+    add_into(members, 2 * new + 1, v, alone)
+    return joined - left + mass, add_into(bounds[2], old, mass, alone) + mass
 
 
 @njit(**INLINE)
 def shift(v, new, rows, totals, bounds):
     """Move v to another community, alone."""
     offsets, targets, weights, mass, counts = rows
-    labels, crossed, old = totals[0], bounds[1], totals[0][v]
-    apply_move(v, old, new, mass, counts, totals, bounds)
+    labels, counts_of, crossed, drift, old = totals[0], totals[3], bounds[1], bounds[3], totals[0][v]
+    drift[1] = max(drift[1], float(apply_move(v, old, new, mass[v], totals, bounds, True)[1]))
+    counts_of[old] -= counts[v]
+    counts_of[new] += counts[v]
     labels[v] = new
     for i in range(offsets[v], offsets[v + 1]):
         cross(targets[i], labels[targets[i]], old, new, weights[i], crossed, True)
 
 
 @njit(**INLINE)
-def empty_label(v, sizes):
+def empty_label(v, members):
     """Return the first label from v on, cyclically, that no vertex has."""
     c = v
-    while sizes[c] > 0:
-        c = c + 1 if c + 1 < len(sizes) else 0
+    while members[2 * c] > 0:
+        c = c + 1 if 2 * c + 2 < len(members) else 0
     return c
 
 
@@ -241,7 +250,7 @@ def best_move(v, scale, price, most, rows, totals, bounds, sums, touched, salt, 
         groups: sub-rounds of the round.
     """
     offsets, targets, weights, mass, counts = rows
-    labels, mass_of, sizes, counts_of, sole = totals
+    labels, mass_of, members, counts_of = totals
     slack, crossed, _, drift, margins, _ = bounds
     touched_labels = gather(v, offsets, targets, weights, labels, sums, touched)
     own = labels[v]
@@ -249,9 +258,9 @@ def best_move(v, scale, price, most, rows, totals, bounds, sums, touched, salt, 
     staying = gain(scale, sums[own], cost, kept - mass[v])
     best, rival = staying, gain(0, 0, 0, 0)
     for k in range(touched_labels):
-        c = touched[k]
-        exact = gain(scale, sums[c], cost, mass_of[c])
-        sums[c] = 0
+        c = load(touched, k)
+        exact = gain(scale, load(sums, c), cost, load(mass_of, c))
+        store(sums, c, 0)
         if c == own:
             continue
         if (
@@ -260,9 +269,9 @@ def best_move(v, scale, price, most, rows, totals, bounds, sums, touched, salt, 
             and not (
                 group >= 0
                 and c > own
-                and sizes[own] == 1
-                and sizes[c] == 1
-                and group_of(sole[c], salt, groups) == group
+                and members[2 * own] == 1
+                and members[2 * c] == 1
+                and group_of(members[2 * c + 1], salt, groups) == group
             )
         ):
             exact, best, chosen, kept = best, exact, c, mass_of[c] + mass[v]
@@ -274,15 +283,16 @@ def best_move(v, scale, price, most, rows, totals, bounds, sums, touched, salt, 
     first, second, price_then = as_float(best), as_float(rival), float(cost) * (float(kept) + outflows)
     slack[v] = first - second + price_then - ROUNDING * (abs(first) + second + price_then)
     crossed[v] = 0
-    margins[v] = max(first, 0.0) - as_float(staying)
-    if estimate and (chosen != own or sizes[own] == 1):
+    if len(margins):
+        margins[v] = max(first, 0.0) - as_float(staying)
+    if estimate and (chosen != own or members[2 * own] == 1):
         slack[v] = -np.inf
-    if sizes[own] == 1 or best[0] >= 0:
+    if members[2 * own] == 1 or best[0] >= 0:
         return chosen
     slack[v] = -np.inf
     if group < 0:
         return np.int32(ALONE)
-    return np.int32(v) if sizes[v] == 0 else own
+    return np.int32(v) if members[2 * v] == 0 else own
 
 
 @njit(**INLINE)
@@ -291,23 +301,18 @@ def group_of(v, salt, groups):
     return mixed(np.int64(v), salt) & (groups - 1)
 
 
-def by_group(
-    wanted: np.ndarray, salt: int, groups: int, starts: np.ndarray, order: np.ndarray, threads: int, team: Team
-) -> None:  # fmt: skip
-    """List the wanted vertices by sub-round, ascending, in ``order``, and the start of each in ``starts``."""
-    gate, places = np.zeros(16, np.int64), np.zeros((threads, groups), np.int64)
-    team.run(_by_group, threads, gate, wanted, salt, groups, starts, places, order)
+@njit(**INNER)
+def by_group(t, threads, gate, wanted, salt, groups, starts, places, order):
+    """List the wanted vertices by sub-round, ascending, in ``order``, and the start of each in ``starts``.
 
-
-@first_plain(rounds=list_by_group)
-@njit(**OPTIONS)
-def _by_group(t, threads, gate, wanted, salt, groups, starts, places, order):
-    """List the vertices of this thread. ``places``: numbers of its vertices, and then their places, by sub-round."""
+    All threads call it, and wait for each other at their next barrier. ``places`` of a thread: 0; gets the numbers of
+    its vertices, and then their places, by sub-round.
+    """
     n, mine = len(wanted), places[t]
     first, last = n * t // threads, n * (t + 1) // threads
     for v in range(first, last):
-        if wanted[v]:
-            mine[group_of(v, salt, groups)] += 1
+        if load(wanted, v):
+            add_into(mine, group_of(v, salt, groups), 1, True)
     barrier(gate, threads)
     if t == 0:
         total = 0
@@ -320,7 +325,5 @@ def _by_group(t, threads, gate, wanted, salt, groups, starts, places, order):
         starts[groups] = total
     barrier(gate, threads)
     for v in range(first, last):
-        if wanted[v]:
-            group = group_of(v, salt, groups)
-            order[mine[group]] = v
-            mine[group] += 1
+        if load(wanted, v):
+            store(order, add_into(mine, group_of(v, salt, groups), 1, True), v)

@@ -8,7 +8,7 @@ import numpy as np
 
 from dgraph._support.compiled import njit
 from dgraph.algorithms.communities.community_arrays import first_plain, fold_rows, pack_rows
-from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, fetch_add, prefetch
+from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, add_into, fetch_add, load, prefetch, store
 from dgraph.backend.cpu.threads.team import Team
 
 CHUNK = 256
@@ -21,10 +21,10 @@ AHEAD = 8
 """Vertices of a sub-round by which their rows are prefetched."""
 
 SMALL = 1 << 15
-"""Arcs and vertices up to which one thread works."""
+"""Arcs or vertices that are read, up to which one thread works."""
 
-SMALL_ROUND = 1 << 17
-"""The same for a round, whose sub-rounds have barriers."""
+SMALL_ROUND = 1 << 18
+"""The same for a round: below it threads wait for each other's cache lines as long as they spare."""
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,6 @@ class GraphLevel:
         """Arrays that kernels read."""
         return self.offsets, self.targets, self.weights, self.mass, self.counts
 
-    def threads(self, team: Team) -> int:
-        """Return the threads that pay."""
-        return team.size if len(self.targets) + self.n > SMALL else 1
-
     def round_threads(self, rows: int, team: Team) -> int:
         """Return the threads that pay in a round of this number of rows."""
         return team.size if rows * (len(self.targets) + self.n) > SMALL_ROUND * self.n else 1
@@ -79,23 +75,27 @@ class GraphLevel:
         Returns:
             The level; vertex of it for each vertex, int32 (n,).
         """
-        groups, count = numbered(labels)
-        starts, order = grouped(groups, count)
-        degrees = np.diff(self.offsets)
-        firsts = starts_of(sums_by(groups, degrees, count))
+        groups, order = np.empty_like(labels), np.empty_like(labels)
+        starts, firsts = np.zeros((2, self.n + 2), np.int64)
+        count = _group(labels, self.offsets, np.full(self.n, -1, np.int32), groups, order, starts, firsts)
         targets, weights = np.empty_like(self.targets), np.empty_like(self.weights)
-        lengths, inside = np.empty(count, np.int64), np.empty(count, np.int64)
-        threads = self.threads(team)
+        lengths, loops, mass, counts = np.empty((4, count), np.int64)
+        threads = threads_for(len(targets), team)
         sums, touched = self.tables(threads, count)
         team.run(
-            _fold, threads, np.zeros(1, np.int64), starts, order, firsts, *self.rows[:3], groups, targets, weights,
-            lengths, inside, sums, touched,
+            _fold, threads, np.zeros(1, np.int64), starts, order, firsts, self.rows, self.loops, groups, targets,
+            weights, lengths, loops, mass, counts, sums, touched,
         )  # fmt: skip
         offsets = starts_of(lengths)
         packed = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], weights.dtype)
-        team.run(_pack, threads, np.zeros(1, np.int64), firsts, offsets, targets, weights, *packed)
-        loops, mass, counts = (sums_by(groups, column, count) for column in (self.loops, self.mass, self.counts))
-        return GraphLevel(offsets, *packed, loops + inside, mass, counts), groups
+        threads, taken = threads_for(offsets[-1], team), np.zeros(1, np.int64)
+        team.run(_pack, threads, taken, firsts, offsets, targets, weights, *packed)
+        return GraphLevel(offsets, *packed, loops, mass, counts), groups
+
+
+def threads_for(entries: int, team: Team) -> int:
+    """Return the threads that pay where so many entries are read."""
+    return team.size if entries > SMALL else 1
 
 
 def starts_of(lengths: np.ndarray) -> np.ndarray:
@@ -113,40 +113,48 @@ def chunk_of(rows, threads):
 def prefetch_row(order, k, end, rows):
     """Prefetch the row of a vertex that this thread takes soon, of those before ``end``."""
     if k + AHEAD < end:
-        first = rows[0][order[k + AHEAD]]
+        first = load(rows[0], max(load(order, k + AHEAD), 0))
         prefetch(rows[1], first)
         prefetch(rows[2], first)
+
+
+@njit(**INLINE)
+def tally(label, weight, sums, touched, count):
+    """Add a weight > 0 to the sum of a label, which is 0 where it is new; return the number of touched labels."""
+    before = load(sums, label)
+    store(touched, count, label)
+    store(sums, label, before + weight)
+    return count + (before == 0)  # no branch, which would be mispredicted often
 
 
 @first_plain(rounds=fold_rows)
 @njit(**OPTIONS)
 def _fold(
-    t, threads, taken, starts, order, firsts, offsets, targets, weights, groups, out_targets, out_weights, lengths,
-    inside, all_sums, all_touched,
+    t, threads, taken, starts, order, firsts, rows, loops, groups, out_targets, out_weights, lengths, loops_of, mass_of,
+    counts_of, all_sums, all_touched,
 ):  # fmt: skip
-    """Write the row of each group, with one arc for each neighbouring group."""
+    """Write the row of each group, with one arc for each neighbouring group, and the totals of its vertices."""
+    offsets, targets, weights, mass, counts = rows
     sums, touched = all_sums[t], all_touched[t]
     while True:
         first = fetch_add(taken, 0, CHUNK)
         if first >= len(lengths):
             return
         for group in range(first, min(first + CHUNK, len(lengths))):
-            count = 0
+            count = loop = total = inner = 0
             for k in range(starts[group], starts[group + 1]):
                 v = order[k]
-                prefetch_row(order, k, len(order), (offsets, targets, weights))
+                prefetch_row(order, k, len(order), rows)
+                loop, total, inner = loop + loops[v], total + mass[v], inner + counts[v]
                 for i in range(offsets[v], offsets[v + 1]):
-                    other = groups[targets[i]]
-                    touched[count] = other
-                    count += sums[other] == 0
-                    sums[other] += weights[i]
-            inside[group] = sums[group]
+                    count = tally(load(groups, load(targets, i)), load(weights, i), sums, touched, count)
+            loops_of[group], mass_of[group], counts_of[group] = loop + sums[group], total, inner
             place = firsts[group]
             for k in range(count):
-                other = touched[k]
-                out_targets[place] = other
-                out_weights[place] = sums[other]
-                sums[other] = 0
+                other = load(touched, k)
+                store(out_targets, place, other)
+                store(out_weights, place, load(sums, other))
+                store(sums, other, 0)
                 place += other != group
             lengths[group] = place - firsts[group]
 
@@ -163,8 +171,8 @@ def _pack(t, threads, taken, firsts, offsets, targets, weights, out_targets, out
         for group in range(first, min(first + CHUNK, n)):
             shift = firsts[group] - offsets[group]
             for i in range(offsets[group], offsets[group + 1]):
-                out_targets[i] = targets[i + shift]
-                out_weights[i] = weights[i + shift]
+                store(out_targets, i, load(targets, i + shift))
+                store(out_weights, i, load(weights, i + shift))
 
 
 @first_plain
@@ -188,42 +196,33 @@ def add_degrees(offsets, targets, weights, degrees, loops):
     return count
 
 
-def sums_by(labels: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
-    """Return the sum of int64 values for each label below ``count``."""
-    sums = np.zeros(count, np.int64)
-    np.add.at(sums, labels, values)  # many times as fast as bincount, which adds floats
-    return sums
-
-
 @first_plain
 @njit(**OPTIONS)
-def _number(labels, numbers, groups):
-    count = 0
-    for v in range(len(labels)):
-        if numbers[labels[v]] < 0:
-            numbers[labels[v]] = count
+def _group(labels, offsets, numbers, groups, order, starts, firsts):
+    """List vertices by label, ascending; return the number of labels, which are numbered by their smallest vertices.
+
+    Args:
+        labels: below n.
+        offsets: of rows.
+        numbers: of labels; -1 before.
+        groups: gets the number of each vertex's label.
+        order: gets the vertices.
+        starts: gets the start of each group in ``order``; 0 before, (n + 2,).
+        firsts: gets the number of arcs of all groups before each; 0 before, (n + 2,).
+    """
+    n, count = len(labels), 0
+    for v in range(n):
+        label = load(labels, v)
+        if load(numbers, label) < 0:
+            store(numbers, label, count)
             count += 1
-        groups[v] = numbers[labels[v]]
+        group = load(numbers, label)
+        store(groups, v, group)
+        add_into(starts, group + 2, 1, True)
+        add_into(firsts, group + 1, load(offsets, v + 1) - load(offsets, v), True)
+    for group in range(count):
+        starts[group + 2] += starts[group + 1]
+        firsts[group + 1] += firsts[group]
+    for v in range(n):  # starts of a group are one entry late, until all of its vertices are listed
+        store(order, add_into(starts, load(groups, v) + 1, 1, True), v)
     return count
-
-
-def numbered(labels: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return labels below n as 0, 1, … in the order of their smallest vertices, and their number."""
-    groups = np.empty_like(labels)
-    return groups, _number(labels, np.full(len(labels), -1, np.int32), groups)
-
-
-@first_plain
-@njit(**OPTIONS)
-def _group(groups, places, order):
-    for v in range(len(groups)):
-        order[places[groups[v]]] = v
-        places[groups[v]] += 1
-
-
-def grouped(groups: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the start of each group, and vertices by group, ascending."""
-    starts = starts_of(np.bincount(groups, minlength=count))
-    order = np.empty(len(groups), np.int32)
-    _group(groups, starts[:-1].copy(), order)
-    return starts, order

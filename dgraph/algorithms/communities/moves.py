@@ -16,6 +16,7 @@ from dgraph._support.compiled import njit
 from dgraph.algorithms.communities.community_arrays import DRAWS, first_plain, move_in_rounds
 from dgraph.algorithms.communities.community_totals import (
     MOST_GROUPS,
+    UNLIMITED,
     Partition,
     apply_move,
     best_move,
@@ -26,7 +27,7 @@ from dgraph.algorithms.communities.community_totals import (
 )
 from dgraph.algorithms.communities.exact_gains import gain
 from dgraph.algorithms.communities.graph_level import chunk_of, prefetch_row
-from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, add_into, barrier, fetch_add, mixed
+from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, add_into, barrier, fetch_add, load, mixed, store
 
 
 def move(
@@ -51,9 +52,13 @@ def move(
     """
     level, labels, units, team = partition.level, partition.labels, engine.units, engine.team
     if active is None:
-        active = (np.diff(level.offsets) > 0) | (partition.sizes[labels] > 1)
+        active = np.diff(level.offsets) > 0
+        if not active.all():
+            active |= partition.members[::2].take(labels) > 1
     active = active.astype(np.uint8)
     n, most_threads = level.n, level.round_threads(level.n, team)
+    if balanced and not len(partition.margins):
+        partition.margins, partition.inflow = np.empty(n), np.zeros(n, np.int64)
     best = quality = 0
     partition.drift[2:] = 2.0**-patience, many if patience else np.inf
     kept, proposed = labels.copy(), labels.copy()
@@ -66,16 +71,15 @@ def move(
             break
         groups = group_count(count, n)
         threads = level.round_threads(count, team)
-        by_group(active, salt, groups, starts, order, threads, team)
-        inner, squares = np.zeros((threads, 8), np.int64), np.zeros(3, np.int64)
+        places, changes = np.zeros((threads, groups), np.int64), np.zeros((threads, 8), np.int64)
         team.run(
-            _round, threads, np.zeros(16, np.int64), np.zeros(3 * groups, np.int64), starts, order, units.scale,
-            units.price, engine.most, level.rows, partition.totals, partition.bounds, proposed, active, salt, groups,
-            balanced, sums, touched, inner, squares,
+            _round, threads, np.zeros(16, np.int64), np.zeros(2 * groups, np.int64), starts, places, order,
+            units.scale, units.price, engine.most, level.rows, partition.totals, partition.bounds, proposed, active,
+            salt, groups, balanced, sums, touched, changes,
         )  # fmt: skip
         partition.end_round()
-        masses = (int(squares[2]) << 64) + (int(squares[1]) << 32) + int(squares[0])
-        quality += units.scale * int(inner.sum()) - 2 * units.price * masses
+        inner, low, middle, high = changes[:, :4].sum(axis=0).tolist()
+        quality += units.scale * inner - 2 * units.price * ((high << 64) + (middle << 32) + low)
         gained = quality - best
         if gained > 0:
             best = quality
@@ -90,88 +94,101 @@ def move(
 @first_plain(rounds=move_in_rounds)
 @njit(**OPTIONS)
 def _round(
-    t, threads, gate, taken, starts, order, scale, price, most, rows, totals, bounds, proposed, active, salt, groups,
-    balanced, all_sums, all_touched, inner, squares,
+    t, threads, gate, taken, starts, places, order, scale, price, most, rows, totals, bounds, proposed, active, salt,
+    groups, balanced, all_sums, all_touched, changes,
 ):  # fmt: skip
-    """Run the sub-rounds of a round: choose; take labels and move totals, on thread 0; activate neighbours.
+    """Run the sub-rounds of a round: choose; take labels and move totals; activate neighbours.
 
-    Between the last two steps and those of the next sub-round, ``proposed`` has the old labels of the vertices that
-    moved, which are then the first of their sub-round in ``order``. ``inner`` gets the change of the weight within
-    communities, ``squares`` half of the one of the sum of squares of masses, in limbs of 32, 32 and 64 bits.
+    ``order`` gets -1 for vertices that stay. Between the last two steps and those of the next sub-round, ``proposed``
+    has the old labels of the vertices that moved. ``changes`` of a thread: of the weight within communities; half of
+    the one of the sum of squares of masses, in limbs of 32, 32 and 64 bits; the largest outflow.
     """
     offsets, targets, weights, mass, counts = rows
-    labels, mass_of, counts_of = totals[0], totals[1], totals[3]
-    slack, crossed, _, _, margins, inflow = bounds
-    change = 0
+    labels, mass_of, _, counts_of = totals
+    slack, crossed, _, drift, margins, inflow = bounds
+    mine, change, alone = changes[t], 0, threads == 1
+    by_group(t, threads, gate, active, salt, groups, starts, places, order)
+    barrier(gate, threads)
     for group in range(groups):
         low, high = starts[group], starts[group + 1]
         if low == high:
             continue
         size = chunk_of(high - low, threads)
         while True:
-            first = low + fetch_add(taken, 3 * group, size)
+            first = low + fetch_add(taken, 2 * group, size)
             if first >= high:
                 break
             for k in range(first, min(first + size, high)):
-                v = order[k]
+                v = load(order, k)
                 prefetch_row(order, k, high, rows)
-                active[v] = 0
-                if not stays(v, scale, price, rows, labels, mass_of, bounds):
-                    new = proposed[v] = best_move(
-                        v, scale, price, most, rows, totals, bounds, all_sums[t], all_touched[t], salt, group, groups
-                    )  # fmt: skip
-                    if balanced and new != labels[v]:
-                        add_into(inflow, new, mass[v], threads == 1)
-                        add_into(inflow, labels[v], -mass[v], threads == 1)
+                active[v], order[k] = 0, -1
+                if stays(v, scale, price, rows, labels, mass_of, bounds):
+                    continue
+                new = best_move(
+                    v, scale, price, most, rows, totals, bounds, all_sums[t], all_touched[t], salt, group, groups
+                )
+                if new != load(labels, v):
+                    order[k], proposed[v] = v, new
+                    if balanced:
+                        add_into(inflow, new, mass[v], alone)
+                        add_into(inflow, labels[v], -mass[v], alone)
+        barrier(gate, threads)
+        if balanced or most < UNLIMITED:
+            if t == 0:
+                if balanced:
+                    _balance(order[low:high], price, mass, labels, proposed, margins, inflow, salt)
+                for k in range(low, high):
+                    v = order[k]
+                    if v < 0:
+                        continue
+                    old, new = labels[v], proposed[v]
+                    if (balanced and margins[v] < 0) or counts_of[new] + counts[v] > most:
+                        proposed[v], order[k], active[v], slack[v] = old, -1, 1, -np.inf
+                    else:
+                        counts_of[old] -= counts[v]
+                        counts_of[new] += counts[v]
+            barrier(gate, threads)
+        first, last = low + (high - low) * t // threads, low + (high - low) * (t + 1) // threads
+        for k in range(first, last):
+            v = load(order, k)
+            if v >= 0:
+                old, new, amount = load(labels, v), load(proposed, v), load(mass, v)
+                labels[v], proposed[v] = new, old
+                difference, left = apply_move(v, old, new, amount, totals, bounds, alone)
+                _add_squares(mine, amount, difference)
+                mine[4] = max(mine[4], left)
         barrier(gate, threads)
         if t == 0:
-            if balanced:
-                _balance(order[low:high], price, mass, labels, proposed, margins, inflow, salt)
-            moved = low
-            for k in range(low, high):
-                v = order[k]
-                old, new = labels[v], proposed[v]
-                if old == new:
-                    continue
-                if (balanced and margins[v] < 0) or counts_of[new] + counts[v] > most:
-                    proposed[v] = old
-                    active[v] = 1
-                    slack[v] = -np.inf
-                    continue
-                _add_squares(squares, mass[v], mass_of[new] - mass_of[old] + mass[v])
-                apply_move(v, old, new, mass, counts, totals, bounds)
-                labels[v] = new
-                proposed[v] = old
-                order[moved] = v
-                moved += 1
-            taken[3 * group + 2] = moved
-        barrier(gate, threads)
-        high = taken[3 * group + 2]
-        size = chunk_of(high - low, threads)
+            for i in range(threads):
+                drift[1] = max(drift[1], float(changes[i][4]))
         while True:
-            first = low + fetch_add(taken, 3 * group + 1, size)
+            first = low + fetch_add(taken, 2 * group + 1, size)
             if first >= high:
                 break
             for k in range(first, min(first + size, high)):
-                v = order[k]
+                v = load(order, k)
+                if v < 0:
+                    continue
                 prefetch_row(order, k, high, rows)
-                old, new = proposed[v], labels[v]
+                old, new = load(proposed, v), load(labels, v)
                 for i in range(offsets[v], offsets[v + 1]):
-                    u = targets[i]
-                    before, after = proposed[u], labels[u]
-                    weight = weights[i] if before != after else 2 * weights[i]
-                    cross(u, after, old, new, weights[i], crossed, threads == 1)
+                    u, weight = load(targets, i), np.int64(load(weights, i))
+                    before, after = load(proposed, u), load(labels, u)
+                    cross(u, after, old, new, weight, crossed, alone)
+                    weight <<= before == after  # the other end does not move
                     if after == new:
                         change += weight
                     else:
-                        active[u] = 1
+                        store(active, u, 1)
                     if before == old:
                         change -= weight
         barrier(gate, threads)
-        if t == 0:
-            for k in range(low, high):
-                proposed[order[k]] = labels[order[k]]
-    inner[t][0] = change
+        first, last = low + (high - low) * t // threads, low + (high - low) * (t + 1) // threads
+        for k in range(first, last):
+            v = load(order, k)
+            if v >= 0:
+                store(proposed, v, load(labels, v))
+    mine[0] = change
 
 
 @njit(**OPTIONS)
@@ -182,20 +199,23 @@ def _balance(vertices, price, mass, labels, proposed, margins, inflow, salt):
     where all have one gain for their mass.
     """
     for v in vertices:
+        if v < 0:
+            continue
         old, new = labels[v], proposed[v]
         others = inflow[new] - inflow[old] - 2 * mass[v]
-        if old != new and others > 0:
+        if others > 0:
             draw = mixed(np.int64(v), salt + 1) & (DRAWS - 1)
             if not float(price * mass[v]) * float(others) * float(draw) < margins[v] * float(DRAWS):
                 margins[v] = -1
     for v in vertices:
-        inflow[labels[v]] = inflow[proposed[v]] = 0
+        if v >= 0:
+            inflow[labels[v]] = inflow[proposed[v]] = 0
 
 
 @njit(**INLINE)
-def _add_squares(squares, mass, difference):
+def _add_squares(changes, mass, difference):
     """Add a product to a sum of limbs."""
     upper, lower = gain(mass, difference, 0, 0)
-    squares[0] += np.int64(lower & np.uint64(0xFFFFFFFF))
-    squares[1] += np.int64(lower >> np.uint64(32))
-    squares[2] += upper
+    changes[1] += np.int64(lower & np.uint64(0xFFFFFFFF))
+    changes[2] += np.int64(lower >> np.uint64(32))
+    changes[3] += upper

@@ -21,9 +21,9 @@ from dgraph._support.compiled import njit
 from dgraph.algorithms.communities.community_arrays import INSIDE, JOINS, MASS, SIZE, first_plain, refine_in_rounds
 from dgraph.algorithms.communities.community_totals import GROUPS, Partition, by_group, group_of
 from dgraph.algorithms.communities.exact_gains import as_float, exceeds, gain
-from dgraph.algorithms.communities.graph_level import CHUNK, chunk_of, prefetch_row
+from dgraph.algorithms.communities.graph_level import CHUNK, chunk_of, prefetch_row, tally, threads_for
 from dgraph.algorithms.communities.units import Units
-from dgraph.backend.cpu.threads.atomics import OPTIONS, barrier, fetch_add, mixed
+from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, add_into, barrier, fetch_add, load, mixed, store
 
 NOISE_BITS = 12
 """Binary logarithm of the number of values of the noise."""
@@ -39,16 +39,16 @@ def noise() -> np.ndarray:
 def refine(engine: Any, partition: Partition, salt: int) -> np.ndarray:
     """Return the part of each vertex, int32 (n,), named by one of its vertices."""
     level, units, theta, team = partition.level, engine.units, engine.theta or 0.0, engine.team
-    threads, n = level.round_threads(level.n, team), level.n
+    threads, n = threads_for(len(level.targets) + level.n, team), level.n
     parts, change, totals = np.arange(n, dtype=np.int32), np.zeros(n, np.int64), np.zeros(4 * n, np.int64)
     totals[MASS::4], totals[SIZE::4] = level.mass, 1
-    starts, order, joined = np.zeros(GROUPS + 1, np.int64), np.empty(n, np.int32), np.empty(n, np.int32)
+    starts, places = np.zeros(GROUPS + 1, np.int64), np.zeros((threads, GROUPS), np.int64)
+    order, joined = np.empty((2, n), np.int32)
     factor = 0.0 if theta == 0 else inverse(theta, units)
-    by_group(np.ones(n, np.uint8), salt, GROUPS, starts, order, threads, team)
     team.run(
-        _refine, threads, np.zeros(16, np.int64), np.zeros(3 * GROUPS + 1, np.int64), starts, order, joined,
-        units.scale, units.price, level.rows, partition.labels, partition.mass, parts, parts.copy(), totals, change,
-        salt, factor, noise(), *level.tables(threads, n),
+        _refine, threads, np.zeros(16, np.int64), np.zeros(3 * GROUPS + 1, np.int64), starts, places, order, joined,
+        np.ones(n, np.uint8), units.scale, units.price, level.rows, partition.labels, partition.mass, parts,
+        parts.copy(), totals, change, salt, factor, noise(), *level.tables(threads, n),
     )  # fmt: skip
     return parts
 
@@ -63,8 +63,8 @@ def inverse(theta: float, units: Units) -> float:
 @first_plain(rounds=refine_in_rounds)
 @njit(**OPTIONS)
 def _refine(
-    t, threads, gate, taken, starts, order, joined, scale, price, rows, labels, mass_of, parts, proposed, totals,
-    change, salt, factor, draws, all_sums, all_touched,
+    t, threads, gate, taken, starts, places, order, joined, wanted, scale, price, rows, labels, mass_of, parts,
+    proposed, totals, change, salt, factor, draws, all_sums, all_touched,
 ):  # fmt: skip
     """Run all sub-rounds.
 
@@ -74,6 +74,7 @@ def _refine(
     """
     offsets, targets, weights, mass, _ = rows
     sums, touched, n = all_sums[t], all_touched[t], len(labels)
+    by_group(t, threads, gate, wanted, salt, GROUPS, starts, places, order)
     while True:
         first = fetch_add(taken, 3 * GROUPS, CHUNK)
         if first >= n:
@@ -81,8 +82,8 @@ def _refine(
         for v in range(first, min(first + CHUNK, n)):
             weight = 0
             for i in range(offsets[v], offsets[v + 1]):
-                if labels[targets[i]] == labels[v]:
-                    weight += weights[i]
+                if load(labels, load(targets, i)) == labels[v]:
+                    weight += load(weights, i)
             totals[4 * v + INSIDE] = weight
     barrier(gate, threads)
     for group in range(GROUPS):
@@ -116,18 +117,17 @@ def _refine(
                     continue
                 weight = change[v]
                 for i in range(offsets[v], offsets[v + 1]):
-                    u = targets[i]
-                    if proposed[u] == part and parts[u] != part:
-                        weight -= weights[i]
+                    u = load(targets, i)
+                    if load(proposed, u) == part and load(parts, u) != part:
+                        weight -= load(weights, i)
                 change[v] = weight
         barrier(gate, threads)
-        if t == 0:
-            for v in joined[:count]:
-                part = parts[v] = proposed[v]
-                totals[4 * v + SIZE] = totals[4 * v + MASS] = totals[4 * part + JOINS] = 0
-                totals[4 * part + SIZE] += 1
-                totals[4 * part + MASS] += mass[v]
-                totals[4 * part + INSIDE] += change[v]
+        for v in joined[count * t // threads : count * (t + 1) // threads]:
+            part = parts[v] = proposed[v]
+            totals[4 * v + SIZE] = totals[4 * v + MASS] = totals[4 * part + JOINS] = 0
+            add_into(totals, 4 * part + SIZE, 1, threads == 1)
+            add_into(totals, 4 * part + MASS, mass[v], threads == 1)
+            add_into(totals, 4 * part + INSIDE, change[v], threads == 1)
         barrier(gate, threads)
 
 
@@ -142,24 +142,24 @@ def _choose(
         return np.int32(v), 0
     count = 0
     for i in range(offsets[v], offsets[v + 1]):
-        u = targets[i]
-        if labels[u] == labels[v]:
-            part = parts[u]
-            touched[count] = part
-            count += sums[part] == 0
-            sums[part] += weights[i]
-    chosen, best = np.int32(v), gain(0, 0, 0, 0)
-    change, best_score, most_noise = 0, _noise(v, v, salt, draws), draws[len(draws) - 1]
+        u = load(targets, i)
+        if load(labels, u) == labels[v]:
+            count = tally(load(parts, u), load(weights, i), sums, touched, count)
+    chosen, best, own = np.int32(v), gain(0, 0, 0, 0), mixed(np.int64(v), salt)
+    change, score, best_score, most_noise = 0, 0.0, _noise(own, v, salt, draws), draws[len(draws) - 1]
     for k in range(count):
-        part = touched[k]
-        weight = sums[part]
-        exact = gain(scale, weight, cost, totals[4 * part + MASS])
-        sums[part] = 0
+        part = load(touched, k)
+        weight = load(sums, part)
+        exact = gain(scale, weight, cost, load(totals, 4 * part + MASS))
+        store(sums, part, 0)
         if exact[0] < 0:
             continue
-        score = as_float(exact) * factor
-        if factor > 0:
+        if factor > 0:  # most parts lose here, so what must hold for a join is looked at last
+            score = as_float(exact) * factor
             if score + most_noise < best_score:
+                continue
+            score += _noise(own, part, salt, draws)
+            if score < best_score or (score == best_score and part > chosen):
                 continue
         elif exceeds(best, exact) or (exact == best and part > chosen):
             continue
@@ -168,12 +168,11 @@ def _choose(
         mass_in = totals[4 * part + MASS]
         if gain(scale, totals[4 * part + INSIDE], price * mass_in, whole - mass_in)[0] < 0:
             continue
-        score += _noise(v, part, salt, draws) if factor > 0 else 0.0
-        if factor == 0 or score > best_score or (score == best_score and part < chosen):
-            chosen, best, best_score, change = part, exact, score, totals[4 * v + INSIDE] - 2 * weight
+        chosen, best, best_score, change = part, exact, score, totals[4 * v + INSIDE] - 2 * weight
     return chosen, change
 
 
-@njit(**OPTIONS)
-def _noise(v, part, salt, draws):
-    return draws[mixed(mixed(np.int64(v), salt) ^ np.int64(part), salt + 1) & (len(draws) - 1)]
+@njit(**INLINE)
+def _noise(own, part, salt, draws):
+    """Return the noise of a part, for the vertex whose hash is ``own``."""
+    return draws[mixed(own ^ np.int64(part), salt + 1) & (len(draws) - 1)]

@@ -132,7 +132,7 @@ class SearchSteps:
         leaves moves one by one to the next, as splits and joins change the masses that these depend on.
         """
         engine, level, moved, free, parts = self.engine, self.level, 0, FREE, None
-        partition = engine.partition(level, engine.copied(labels))
+        partition = self._to_polish(engine.copied(labels))
         while True:
             count, settled = self._settle(partition, free)
             if parts is not None and settled and not count:
@@ -146,6 +146,10 @@ class SearchSteps:
                 engine.take(partition, labels)
             elif settled:
                 return labels, engine.quality(parts), moved
+
+    def _to_polish(self, labels: Any) -> Any:
+        """Return the labels of level 0 with their totals."""
+        return self.engine.partition(self.level, labels)
 
     def _joined(self, parts: Any, groups: Any) -> tuple[Any, Any, int]:
         """Return labels of communities that gain by no join, a level with a vertex for each, and the number of joins.

@@ -9,9 +9,9 @@ import numpy as np
 from dgraph._support.compiled import njit
 from dgraph.algorithms.communities.community_arrays import ALONE, find_gaining, first_plain
 from dgraph.algorithms.communities.community_totals import Partition, best_move, empty_label, shift, stays
-from dgraph.algorithms.communities.graph_level import CHUNK, GraphLevel
+from dgraph.algorithms.communities.graph_level import CHUNK, GraphLevel, threads_for
 from dgraph.algorithms.communities.units import Units
-from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, barrier, fetch_add, replace_if_equal
+from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, barrier, fetch_add, load, replace_if_equal, store
 from dgraph.backend.cpu.threads.team import Team
 
 PASSES = 16
@@ -21,7 +21,7 @@ PASSES = 16
 def gaining(engine: Any, partition: Partition) -> tuple[np.ndarray, int]:
     """Return 1 for vertices that gain by a move, uint8 (n,), and their number."""
     level, units, team = partition.level, engine.units, engine.team
-    threads, n = level.threads(team), level.n
+    threads, n = threads_for(level.n, team), level.n  # bounds spare most rows
     flags, (sums, touched) = np.zeros(n, np.uint8), level.tables(threads, n)
     team.run(
         _find, threads, np.zeros(1, np.int64), units.scale, units.price, engine.most, level.rows, partition.totals,
@@ -62,7 +62,7 @@ def _find(t, threads, taken, scale, price, most, rows, totals, bounds, flags, al
 @first_plain
 @njit(**OPTIONS)
 def _sweep(vertices, scale, price, most, rows, totals, bounds, sums, touched):
-    labels, mass_of, sizes = totals[:3]
+    labels, mass_of, members = totals[:3]
     for _ in range(PASSES):
         moves = False
         for v in vertices:
@@ -70,7 +70,7 @@ def _sweep(vertices, scale, price, most, rows, totals, bounds, sums, touched):
                 continue
             new = best_move(v, scale, price, most, rows, totals, bounds, sums, touched, 0, -1, 1)
             if new == ALONE:
-                new = np.int32(empty_label(v, sizes))
+                new = np.int32(empty_label(v, members))
             if new != labels[v]:
                 shift(v, new, rows, totals, bounds)
                 moves = True
@@ -81,40 +81,52 @@ def _sweep(vertices, scale, price, most, rows, totals, bounds, sums, touched):
 @njit(**INLINE)
 def _first(pieces, v):
     """Return the first vertex of the piece of v so far, and shorten the way to it."""
-    while pieces[v] != v:
-        pieces[v] = pieces[pieces[v]]
-        v = pieces[v]
+    parent = load(pieces, v)
+    while parent != v:
+        grandparent = load(pieces, parent)
+        store(pieces, v, grandparent)
+        v, parent = grandparent, load(pieces, grandparent)
     return v
 
 
 @first_plain
 @njit(**OPTIONS)
-def _connect(t, threads, gate, taken, offsets, targets, labels, pieces):
-    """Join the pieces of the ends of each arc within a community, the later one to the first one."""
+def _connect(t, threads, gate, taken, offsets, targets, labels, heads, pieces):
+    """Join the pieces of the ends of arcs within a community, the later one to the first one.
+
+    First of an arc of each vertex; then of all arcs of those that are not yet in the piece of the vertex that ``heads``
+    has for their community, as in Afforest [Sutton, Ben-Nun, Barak 2018].
+    """
     n = len(labels)
-    while True:
-        first = fetch_add(taken, 0, CHUNK)
-        if first >= n:
-            break
-        for v in range(first, min(first + CHUNK, n)):
-            for i in range(offsets[v], offsets[v + 1]):
-                u = targets[i]
-                if u > v or labels[u] != labels[v]:  # the other end joins them
+    for sampling in (True, False):
+        while True:
+            first = fetch_add(taken, 1 - sampling, CHUNK)
+            if first >= n:
+                break
+            for v in range(first, min(first + CHUNK, n)):
+                if not sampling and _first(pieces, v) == _first(pieces, heads[labels[v]]):
                     continue
-                least, most = _first(pieces, u), _first(pieces, v)
-                while least != most:
-                    least, most = min(least, most), max(least, most)
-                    if replace_if_equal(pieces, most, most, least, threads == 1):
+                for i in range(offsets[v], offsets[v + 1]):
+                    u = load(targets, i)
+                    if load(labels, u) != labels[v]:
+                        continue
+                    least, most = _first(pieces, u), _first(pieces, v)
+                    while least != most:
+                        least, most = min(least, most), max(least, most)
+                        if replace_if_equal(pieces, most, most, least, threads == 1):
+                            break
+                        least, most = _first(pieces, least), _first(pieces, most)
+                    if sampling:
+                        heads[labels[v]] = u
                         break
-                    least, most = _first(pieces, least), _first(pieces, most)
-    barrier(gate, threads)
+        barrier(gate, threads)
     for v in range(n * t // threads, n * (t + 1) // threads):
         pieces[v] = _first(pieces, v)
 
 
 def connected(level: GraphLevel, labels: np.ndarray, team: Team) -> np.ndarray:
     """Return the smallest vertex of the connected piece of each vertex within its community."""
-    pieces = np.arange(level.n, dtype=np.int32)
-    gate, taken = np.zeros(16, np.int64), np.zeros(1, np.int64)
-    team.run(_connect, level.threads(team), gate, taken, level.offsets, level.targets, labels, pieces)
+    pieces, heads = np.arange(level.n, dtype=np.int32), np.zeros(level.n, np.int32)
+    gate, taken = np.zeros(16, np.int64), np.zeros(2, np.int64)
+    team.run(_connect, threads_for(level.n, team), gate, taken, level.offsets, level.targets, labels, heads, pieces)
     return pieces
