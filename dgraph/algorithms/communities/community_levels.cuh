@@ -82,6 +82,7 @@ KERNEL_OF(4) add_pairs(i64 count) {
     clear_by_block(table, BLOCK_SLOTS);
     u64 inner = 0;
     walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool) {
+        if (!is_own(v)) return;
         const u32 own = env.filled[v], row = own * (u32)count;
         for (i64 e = first + lane_id(); e - lane_id() < last; e += 32 * AT_ONCE) {
             u32 pair[AT_ONCE];
@@ -110,13 +111,15 @@ KERNEL_OF(4) add_pairs(i64 count) {
     for (u32 s = threadIdx.x; s < BLOCK_SLOTS; s += BLOCK)
         if (table.key(s) != NONE) atomicAdd(env.pairs + table.key(s), (u64)table.sum(s));
 }
-// The arcs of ``pairs``, in both directions: how many each group has in ``lengths``, or, if these have offsets, the arcs.
+// The arcs of the ``pairs`` of all GPUs, in both directions: how many each group has in ``lengths``, or, if these have offsets, the arcs.
 KERNEL take_pairs(i64 count) {
     for (u64 i = warp_rank(); i < (u64)count; i += warps()) {
         const u32 group = env.kept[i];
         u64 length = 0;
         for (u64 k = lane_id(); k - lane_id() < (u64)count; k += 32) {
-            const u64 sum = k < (u64)count ? env.pairs[i * (u64)count + k] + env.pairs[k * (u64)count + i] : 0;
+            const u64 cells = (u64)(count * count), end = k < (u64)count ? (u64)env.gpus * cells : 0;
+            u64 sum = 0;
+            for (u64 gpu = 0; gpu < end; gpu += cells) sum += env.pairs[gpu + i * (u64)count + k] + env.pairs[gpu + k * (u64)count + i];
             const u32 all = ballot(sum != 0);
             if (sum && env.out_offsets) {
                 const i64 at = env.out_offsets[group] + (i64)length + __popc(all & ((1u << lane_id()) - 1));

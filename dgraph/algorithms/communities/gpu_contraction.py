@@ -156,15 +156,22 @@ class GpuContraction(GpuSteps):
 
     def _paired(self, level: GpuLevel, arrays: dict[str, Any], filled: int) -> GpuLevel:
         """Return the level of groups of which few have arcs to others."""
-        xp, count = self.xp, len(arrays["group_mass"])
-        arrays |= {"pairs": xp.zeros(filled * filled, np.uint64), "lengths": xp.zeros(count, np.int64)}
+        xp, count, shares = self.xp, len(arrays["group_mass"]), self.shares_of(level)
+        gpus, number, members = (1, 0, {}) if shares is None else (shares.gpus, shares.number, shares.members)
+        cuts = [gpu * filled * filled for gpu in range(gpus + 1)]
+        pairs = xp.zeros(cuts[-1], np.uint64)
         self._clear()
-        self._launch("add_pairs", arrays, filled)
-        self._launch("take_pairs", arrays, filled)
-        inner, offsets = int(self._counted()[LOOPS]), self._starts(arrays["lengths"])
+        self._launch("add_pairs", arrays | {"pairs": pairs[cuts[number] : cuts[number + 1]]}, filled, **members)
+        inner = int(self._counted()[LOOPS])
+        if shares is not None:
+            inner = shares.total(inner)
+            shares.spread(pairs, cuts)
+        arrays |= {"pairs": pairs, "lengths": xp.zeros(count, np.int64)}
+        self._launch("take_pairs", arrays, filled, gpus=gpus)
+        offsets = self._starts(arrays["lengths"])
         arcs = int(self.device.get(offsets[-1:])[0])
         arrays |= {"out_targets": xp.empty(arcs, np.uint32), "out_weights": xp.empty(arcs, self.kind)}
-        self._launch("take_pairs", arrays | {"out_offsets": offsets}, filled)
+        self._launch("take_pairs", arrays | {"out_offsets": offsets}, filled, gpus=gpus)
         rows = offsets, arrays["out_targets"], arrays["out_weights"], arrays["group_mass"]
         return GpuLevel(*rows, level.loops + inner)
 

@@ -86,6 +86,10 @@ class RowShares:
         """Bring the slice of each GPU, from one of ``cuts`` to the next, to all; collective."""
         self.replicas.moves.spread(array, cuts)
 
+    def total(self, value: int) -> int:
+        """Return the sum of an integer over GPUs; collective."""
+        return self.replicas.moves.comm.total(value)
+
     def check(self, stalled: int) -> None:
         """Raise an error if an exchange did not end."""
         if stalled == 1:
