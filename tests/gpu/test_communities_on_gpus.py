@@ -177,7 +177,8 @@ def searches_of(graph, monkeypatch):
 
 @pytest.mark.parametrize(("few", "mutant"), [
     (4096, None), (20, None), (4096, ("atomicAdd(env.pairs + key, sum)", "")),
-    (4096, ("if (pair[k] == own) inner +=", "if (false) inner +=")), (4096, (" + env.pairs[gpu + k * (u64)count + i]", "")),
+    (4096, ("if (pair[k] == own) inner +=", "if (false) inner +=")),
+    (4096, (" + env.pairs[gpu + k * (u64)count + i]", "")),
 ], ids=["few", "many", "beside the table", "inner", "one direction"])  # fmt: skip
 def test_a_contraction_to_few_groups_is_that_of_a_cpu(few, mutant, monkeypatch):
     for module in (gpu_contraction, gpu_steps):

@@ -17,6 +17,27 @@ PAIRS = 4
 """Pairs of groups for each arc at most, as each takes 8 bytes."""
 
 
+class GraphLevel0(GpuLevel):
+    """Level 0 of a graph, which is kept for the next call.
+
+    Attributes:
+        kept_as: key of the graph and its parameters.
+        places, squares_apart: as of :class:`GpuContraction`.
+        whole: sum of all weights, with loops twice.
+        shift: weights are scaled by a power of two.
+        bytes: of the arrays, since the last call.
+    """
+
+    kept_as: tuple[str, bool]
+    places: tuple[Any, Any]
+    squares_apart = whole = shift = bytes = 0
+
+    def rest(self) -> None:
+        """Count the bytes at the end of a call, in which lists of rows may have been added."""
+        arrays = *self.rows.values(), *(self.lists or {}).values(), *self.places
+        self.bytes = sum(getattr(array, "nbytes", 0) for array in arrays)
+
+
 class GpuContraction(GpuSteps):
     """Steps that make a level of a graph or of another level.
 
@@ -29,8 +50,8 @@ class GpuContraction(GpuSteps):
     places: tuple[Any, Any] = None, None
     squares_apart = 0
 
-    def level_of(self, graph: Any, weights: Any, cpm: bool) -> tuple[GpuLevel, int]:
-        """Return level 0 of a graph, its vertices with arcs by id, and the sum of all weights, with loops twice.
+    def level_of(self, graph: Any, weights: Any, cpm: bool) -> GraphLevel0:
+        """Return level 0 of a graph, its vertices with arcs by id.
 
         Args:
             graph: on the GPU.
@@ -64,10 +85,11 @@ class GpuContraction(GpuSteps):
         arrays |= {"out_targets": xp.empty(kept, np.uint32)}
         arrays["out_weights"] = None if weights is None else xp.empty(kept, self.kind)
         self._launch("copy_arcs", arrays)
-        level = GpuLevel(
+        level = GraphLevel0(
             offsets, arrays["out_targets"], arrays["out_weights"], masses, int(counts[LOOPS]), not counts[MOVES]
         )
-        return level, whole
+        level.places, level.squares_apart, level.whole = self.places, self.squares_apart, whole
+        return level
 
     def _linked(self, arrays: dict[str, Any]) -> tuple[Any, Any]:
         """Return degrees and lengths of the vertices with arcs; number these in ``places`` if there are others."""
