@@ -1,5 +1,7 @@
 """Communities on an emulated GPU are those of CPU threads."""
 
+import weakref
+
 import emulated
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from dgraph.algorithms.communities import (
     search_steps,
 )
 from dgraph.algorithms.communities.search_steps import SearchSteps
+from dgraph.backend.cuda.device import pools
 from dgraph.comm import SerialComm
 from dgraph.errors import ConvergenceWarning, OutOfMemory
 
@@ -300,6 +303,24 @@ def test_vertices_without_arcs_are_not_in_level_0_and_count(metric, monkeypatch)
         assert result.summary[metric] == pytest.approx(dgraph.modularity(graph, result, resolution=0.5))
     for device in ("cpu", emulated.backend()):
         assert searches_of(graph.on(device=device), monkeypatch).level.n == 3
+
+
+def test_level_0_is_kept_for_the_next_call(monkeypatch):
+    made, level_of = [], gpu_contraction.GpuContraction.level_of
+    monkeypatch.setattr(
+        gpu_contraction.GpuContraction, "level_of", lambda *args: made.append(args[-1]) or level_of(*args)
+    )
+    monkeypatch.setattr(pools, "give_back", lambda *_: None)
+    backend = emulated.backend()
+    graph = graph_of("floats", m=120).on(device=backend)
+    labels = [
+        dgraph.run("louvain", graph, metric=metric).columns["community"] for metric in ("cpm", *2 * ["modularity"])
+    ]
+    assert made == [True, False]
+    pools.drop_caches(None, 0, weakref.ref(backend.device))
+    np.testing.assert_array_equal(dgraph.run("louvain", graph).columns["community"], labels[1])
+    assert made == [True, False, False]
+    np.testing.assert_array_equal(labels[1], labels[2])
 
 
 def test_a_graph_without_edges():

@@ -34,8 +34,8 @@ DEVICE void end_own_lists() {
     for (u64 i = thread_rank(); i < COUNTS; i += threads()) env.owned[i] = 0;
 }
 
-// Send the own vertices of a sub-round whose proposal is not their label to all GPUs, and take those of the others; mark these, where
-// marks are given. By all blocks; ends with a grid barrier.
+// Send the own vertices of a sub-round whose proposal is not their label to all GPUs, and take those of the others; mark these in
+// balanced rounds, which may take back their moves. By all blocks; ends with a grid barrier.
 DEVICE bool exchange_movers(const Lists& lists, int group, const u32* labels, i64 number, u32& due) {
     const int side = (int)(number & 1);
     bool wrote = false;
@@ -49,7 +49,7 @@ DEVICE bool exchange_movers(const Lists& lists, int group, const u32* labels, i6
             u64 place = lane_id() == 0 ? atomicAdd(env.sent, (u64)__popc(lanes)) : 0;
             place = shuffle(place, 0) + __popc(lanes & ((1u << lane_id()) - 1));
             if (old == taken || place >= (u64)env.most_sent) continue;
-            const Mover mover = {v, taken, env.active ? FRESH(env.crossed + v) : 0};
+            const Mover mover = {v, taken, env.balanced ? FRESH(env.crossed + v) : 0};
             for (i64 p = 0; p < env.gpus - 1; p++) ((Mover*)env.peers[p].outbox[side])[place] = mover;
             wrote = true;
         }
@@ -62,7 +62,7 @@ DEVICE bool exchange_movers(const Lists& lists, int group, const u32* labels, i6
         for (u64 i = thread_rank(); i < count; i += threads()) {
             const u32 v = FRESH(&movers[i].v);
             env.proposed[v] = FRESH(&movers[i].label);
-            if (env.active) env.active[v] = MOVING, env.crossed[v] = FRESH(&movers[i].margin);
+            if (env.balanced) env.active[v] = MOVING, env.crossed[v] = FRESH(&movers[i].margin);
         }
     }
     grid_barrier(env.gate, due);
