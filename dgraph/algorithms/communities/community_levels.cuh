@@ -276,7 +276,7 @@ KERNEL_OF(4) number_linked(i64) {
     });
     if (thread_rank() == 0) env.results[MOVES] = count;
 }
-// ``lengths``: arcs of each row so far.
+// ``lengths``: arcs of each row so far, to own rows if ``others`` counts those to rows of other GPUs, from the row's end on.
 KERNEL_OF(6) copy_arcs(i64) {
     SHARED(Hall, room);
     load_lists(room);
@@ -285,12 +285,16 @@ KERNEL_OF(6) copy_arcs(i64) {
         for (i64 e = first + lane_id(); e - lane_id() < last; e += 32) {
             const u32 u = e < last ? env.targets[e] : v;
             const bool kept = u != v && weight(e);
-            const u32 all = ballot(kept);
-            if (!all) continue;
-            u64 at = lane_id() == 0 ? atomicAdd((u64*)env.lengths + number, (u64)__popc(all)) : 0;
-            at = shuffle(at, 0) + env.out_offsets[number] + __popc(all & ((1u << lane_id()) - 1));
+            const u32 target = kept ? number_of(u) : NONE;
+            const bool own = !env.others || (kept && is_own(target));
+            const u32 front = ballot(kept && own), back = ballot(kept && !own);
+            u64 at = lane_id() == 0 && front ? atomicAdd((u64*)env.lengths + number, (u64)__popc(front)) : 0;
+            u32 behind = lane_id() == 0 && back ? atomicAdd(env.others + number, (u32)__popc(back)) : 0;
+            const u32 before = __popc((own ? front : back) & ((1u << lane_id()) - 1));
+            at = shuffle(at, 0) + env.out_offsets[number] + before, behind = shuffle(behind, 0) + before;
             if (!kept) continue;
-            env.out_targets[at] = number_of(u);
+            if (!own) at = env.out_offsets[number + 1] - 1 - behind;
+            env.out_targets[at] = target;
             if (env.weights) env.out_weights[at] = env.weights[e];
         }
     });

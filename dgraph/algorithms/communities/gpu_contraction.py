@@ -84,10 +84,14 @@ class GpuContraction(GpuSteps):
         arrays |= {"place": self.places[0], "lengths": xp.zeros(count, np.int64), "out_offsets": offsets}
         arrays |= {"out_targets": xp.empty(kept, np.uint32)}
         arrays["out_weights"] = None if weights is None else xp.empty(kept, self.kind)
-        self._launch("copy_arcs", arrays)
         level = GraphLevel0(
             offsets, arrays["out_targets"], arrays["out_weights"], masses, int(counts[LOOPS]), not counts[MOVES]
         )
+        shares, members = self.shares_of(level), {}
+        if shares is not None:
+            arrays["others"], members = xp.zeros(count, np.uint32), shares.members
+            level.rows["others"] = arrays["others"]
+        self._launch("copy_arcs", arrays, **members)
         level.places, level.squares_apart, level.whole = self.places, self.squares_apart, whole
         return level
 

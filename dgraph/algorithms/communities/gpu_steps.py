@@ -58,8 +58,8 @@ MEMBERS = (
     "block_counts", "chosen", "place", "vertex", "ids", "wide_ids", "degrees", "gate", "kept", "owners", "search",
     "actives", "n", "scale", "price", "salt", "next_salt", "factor", "least_high", "least_low", "share", "fewest",
     "most_rows", "most_chunks", "most_slots", "tiles", "balanced", "distinct", "gpus", "gpu", "exchange",
-    "peer_timeout", "most_sent", "peers", "owned", "sent", "first_group", "end_group", "most_labels", "patience",
-    "many",
+    "peer_timeout", "most_sent", "peers", "owned", "sent", "first_group", "end_group", "most_labels", "others",
+    "patience", "many",
 )  # fmt: skip
 """Members of ``Env``."""
 
