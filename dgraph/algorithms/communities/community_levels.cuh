@@ -304,20 +304,20 @@ KERNEL_OF(6) copy_arcs(i64) {
 DEVICE bool is_one_piece(u32 u, u32 v) {
     return env.labels[u] == env.labels[v] && (!env.groups || env.groups[u] == env.groups[v]);
 }
-// By the first arcs of each row, which unite most vertices.   [Sutton, Ben-Nun & Barak, IPDPS 2018: Afforest]
+// By the first arcs of each own row, which unite most vertices.   [Sutton, Ben-Nun & Barak, IPDPS 2018: Afforest]
 KERNEL connect_some(i64) {
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
-        const i64 first = env.offsets[v], last = smaller(env.offsets[v + 1], first + FIRST_ARCS);
+        const i64 first = env.offsets[v], last = is_own((u32)v) ? smaller(env.offsets[v + 1], first + FIRST_ARCS) : first;
         for (i64 e = first; e < last; e++)
             if (is_one_piece(env.targets[e], (u32)v)) join_in(env.parts, env.targets[e], (u32)v);
     }
 }
-// By all arcs of vertices outside the chosen piece of their label, until they are in it: of two pieces that an arc unites, one is
+// By all arcs of own vertices outside the chosen piece of their label, until they are in it: of two pieces that an arc unites, one is
 // not chosen, and its end reads the arc. Chosen is that of a vertex of most arcs, most likely the largest piece.
 KERNEL connect_rows(i64) {
     SHARED(Hall, room);
     load_lists(room);
-    const auto outside = [](u32 v) { return FRESH(env.parts + v) != (u32)env.chosen[env.labels[v]]; };
+    const auto outside = [](u32 v) { return is_own(v) && FRESH(env.parts + v) != (u32)env.chosen[env.labels[v]]; };
     walk_some(room.lists, outside, [&](u32 v, i64 first, i64 last, bool) {
         const u32 piece = FRESH(env.parts + v), chosen = (u32)env.chosen[env.labels[v]];
         for (i64 e = first + lane_id(); e < last; e += 32) {
@@ -326,6 +326,13 @@ KERNEL connect_rows(i64) {
             if (env.parts[u] != piece && is_one_piece(u, v)) join_in(env.parts, u, v);
         }
     });
+}
+// By the pieces of another GPU, in ``labels``, of vertices from ``first`` on.
+KERNEL join_pieces(i64 first) {
+    for (u64 i = thread_rank(); i < (u64)env.n; i += threads()) {
+        const u32 v = (u32)(first + i), piece = env.labels[i];
+        if (FRESH(env.parts + v) != piece) join_in(env.parts, v, piece);
+    }
 }
 KERNEL flatten_pieces(i64) {
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.parts[v] = root_now_in(env.parts, (u32)v);

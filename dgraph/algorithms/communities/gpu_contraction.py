@@ -230,11 +230,17 @@ class GpuContraction(GpuSteps):
 
     def connected(self, level: GpuLevel, labels: Any, parts: Any | None = None) -> Any:
         """Return the smallest vertex of the connected piece of each vertex within its community, and part of it."""
-        arrays = level.rows | {"labels": labels, "groups": parts, "parts": self.alone(level.n)} | self.lists_of(level)
-        arrays["chosen"] = self.xp.zeros(level.n, np.uint64)
+        parents = self.alone(level.n)
+        arrays = level.rows | {"labels": labels, "groups": parts, "parts": parents} | self.lists_of(level)
+        arrays["chosen"], shares = self.xp.zeros(level.n, np.uint64), self.shares_of(level)
         for kernel in ("connect_some", "flatten_pieces", "choose_members", "connect_rows", "flatten_pieces"):
-            self._launch(kernel, arrays)
-        return arrays["parts"]
+            self._launch(kernel, arrays, **({} if shares is None else shares.members))
+        if shares is not None:
+            shares.bring(
+                parents, lambda _, first, piece: self._launch("join_pieces", {"labels": piece, "parts": parents}, first)
+            )
+            self._launch("flatten_pieces", arrays)
+        return parents
 
     def alone(self, n: int) -> Any:
         """Return labels of single vertices."""

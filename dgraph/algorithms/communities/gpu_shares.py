@@ -6,12 +6,14 @@ whole graphs (``gathered_local.py``).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from dgraph.backend.cuda.exchange.mailbox_session import patience
 from dgraph.backend.cuda.gathered.gathered_local import Replicas
+from dgraph.backend.cuda.transports.bulk_moves import Leaving
 from dgraph.errors import InternalError
 
 LEAST_ARCS = 1 << 25
@@ -85,6 +87,11 @@ class RowShares:
     def spread(self, array: Any, cuts: list[int]) -> None:
         """Bring the slice of each GPU, from one of ``cuts`` to the next, to all; collective."""
         self.replicas.moves.spread(array, cuts)
+
+    def bring(self, array: Any, placed: Callable[[int, int, Any], None]) -> None:
+        """Bring an array of each GPU to all others, which take its pieces as :meth:`BulkMoves.move`; collective."""
+        moves = self.replicas.moves
+        moves.move(array.dtype, {gpu: Leaving.of(array) for gpu in range(self.gpus) if gpu != self.number}, placed)
 
     def total(self, value: int) -> int:
         """Return the sum of an integer over GPUs; collective."""
