@@ -204,7 +204,8 @@ def test_replicas_find_the_communities_of_one_gpu(name, size, shared_rows, gains
     ("leiden", ("(is_shared() && env.others ? env.others[v] : 0)", "0")),
     ("louvain", ("is_own((u32)v) && !alone", "!alone")),
     ("leiden", ("if (!is_own(v)) return;", "")),
-], ids=["moving", "group", "owner", "others", "candidates", "pairs"])  # fmt: skip
+    ("leiden", ("!= piece) join_in", "!= piece && false) join_in")),
+], ids=["moving", "group", "owner", "others", "candidates", "pairs", "pieces"])  # fmt: skip
 def test_mutants_of_shared_rows_give_other_communities(name, mutant, shared_rows, gains, monkeypatch):
     """A GPU may also wait for another one, where these count different rows."""
     monkeypatch.setenv("DGRAPH_PEER_TIMEOUT", "0.5")
