@@ -118,6 +118,7 @@ def shared_rows(monkeypatch):
     ranks, begin = [], gpu_shares.RowShares.begin
     monkeypatch.setattr(gpu_shares, "LEAST_ARCS", 0)
     monkeypatch.setattr(gpu_steps, "WARP_SLOTS", {True: 64, False: 64})
+    monkeypatch.setattr(gpu_steps, "SIDE_BY_SIDE", 2)
     monkeypatch.setattr(search_steps, "FEW", 3)
     monkeypatch.setattr(search_steps, "FREE", 0)
     monkeypatch.setattr(gpu_contraction, "PAIRS", 0.2)

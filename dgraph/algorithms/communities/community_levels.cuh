@@ -2,6 +2,7 @@
 
 #define FIRST_ARCS 4
 #define PROBES 4 // slots of a block's table that a pair of groups tries
+#define ROW_WORK 128 // arcs that take a fold as long as a row does by itself
 #define TINY 64 // arcs of a group up to which they are looked at
 
 // Number the labels by their smallest vertices; MOVES: how many there are. ``flags``, 0 before, gets NONE less the smallest vertex
@@ -130,17 +131,18 @@ KERNEL take_pairs(i64 count) {
         if (lane_id() == 0 && !env.out_offsets) env.lengths[group] = (i64)length;
     }
 }
-// The groups from which on each GPU folds the rows, so that all have about as many arcs, in ``block_counts``.
+// The groups from which on each GPU folds the rows, so that all have about as much work, in ``block_counts``.
 KERNEL cut_groups(i64 count) {
+    const auto work = [](i64 group) { return env.group_starts[group] + ROW_WORK * group; }; // before a group
     for (u64 gpu = thread_rank(); gpu < (u64)env.gpus; gpu += threads()) {
-        const i64 wanted = (i64)(env.group_starts[count] * gpu / env.gpus);
+        const i64 wanted = (i64)(work(count) * gpu / env.gpus);
         i64 first = 0, last = count;
         while (first < last) {
             const i64 middle = (first + last) / 2;
-            if (env.group_starts[middle] < wanted) first = middle + 1;
+            if (work(middle) < wanted) first = middle + 1;
             else last = middle;
         }
-        const bool nearer = first > 0 && wanted - env.group_starts[first - 1] < env.group_starts[first] - wanted;
+        const bool nearer = first > 0 && wanted - work(first - 1) < work(first) - wanted;
         env.block_counts[gpu] = (u64)(nearer ? first - 1 : first);
     }
 }

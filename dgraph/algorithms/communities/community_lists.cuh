@@ -105,9 +105,9 @@ CONSTANT Env env;
 #define STALLED 7
 #define TAKEN 8 // of each sub-round, three words: units of work that blocks have taken, and rows that warps have, of two classes
 
-// True if rows are shared out to several GPUs, and if this one folds that of v.
+// True if rows are shared out to several GPUs, and if this one folds that of v: labels of a GPU lie side by side in cache lines.
 DEVICE bool is_shared() { return SHARED_ROWS && env.owned; }
-DEVICE bool is_own(u32 v) { return !is_shared() || (mix(v) >> 32) * (u64)env.gpus >> 32 == (u64)env.gpu; }
+DEVICE bool is_own(u32 v) { return !is_shared() || (mix(v / SIDE_BY_SIDE) >> 32) * (u64)env.gpus >> 32 == (u64)env.gpu; }
 
 // End of the arcs of v that may lead to own rows.
 DEVICE i64 own_end(u32 v) { return env.offsets[v + 1] - (is_shared() && env.others ? env.others[v] : 0); }

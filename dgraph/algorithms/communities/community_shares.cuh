@@ -39,20 +39,23 @@ DEVICE void end_own_lists() {
 DEVICE bool exchange_movers(const Lists& lists, int group, const u32* labels, i64 number, u32& due) {
     const int side = (int)(number & 1);
     bool wrote = false;
-    for (int list = group * CLASSES; list < (group + 1) * CLASSES; list++) {
-        const u64 end = rows_end(lists, list);
-        for (u64 i = lists.start[list] + thread_rank(); i - lane_id() < end; i += threads()) {
-            const u32 v = i < end ? FRESH(env.listed + i) : 0;
-            const u32 old = i < end ? FRESH(labels + v) : NONE, taken = i < end ? FRESH(env.proposed + v) : NONE;
-            const u32 lanes = ballot(old != taken);
-            if (!lanes) continue;
-            u64 place = lane_id() == 0 ? atomicAdd(env.sent, (u64)__popc(lanes)) : 0;
-            place = shuffle(place, 0) + __popc(lanes & ((1u << lane_id()) - 1));
-            if (old == taken || place >= (u64)env.most_sent) continue;
-            const Mover mover = {v, taken, env.balanced ? FRESH(env.crossed + v) : 0};
-            for (i64 p = 0; p < env.gpus - 1; p++) ((Mover*)env.peers[p].outbox[side])[place] = mover;
-            wrote = true;
-        }
+    const u64* start = lists.start + group * CLASSES;
+    u64 count[CLASSES], all = 0; // own rows of each list
+    for (int k = 0; k < CLASSES; k++) all += count[k] = rows_end(lists, group * CLASSES + k) - start[k];
+    for (u64 i = thread_rank(); i - lane_id() < all; i += threads()) {
+        u64 place = i;
+        int k = 0;
+        for (; k < CLASSES - 1 && place >= count[k]; k++) place -= count[k];
+        const u32 v = i < all ? FRESH(env.listed + start[k] + place) : 0;
+        const u32 old = i < all ? FRESH(labels + v) : NONE, taken = i < all ? FRESH(env.proposed + v) : NONE;
+        const u32 lanes = ballot(old != taken);
+        if (!lanes) continue;
+        place = lane_id() == 0 ? atomicAdd(env.sent, (u64)__popc(lanes)) : 0;
+        place = shuffle(place, 0) + __popc(lanes & ((1u << lane_id()) - 1));
+        if (old == taken || place >= (u64)env.most_sent) continue;
+        const Mover mover = {v, taken, env.balanced ? FRESH(env.crossed + v) : 0};
+        for (i64 p = 0; p < env.gpus - 1; p++) ((Mover*)env.peers[p].outbox[side])[place] = mover;
+        wrote = true;
     }
     fence_block(wrote);
     if (!meet_peers(env.sent, false, number, due)) return false;

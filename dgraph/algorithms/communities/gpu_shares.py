@@ -1,7 +1,7 @@
 """RowShares: rows of communities that several GPUs share out; each holds all of them (``community_shares.cuh``).
 
-A hash of a vertex's number names the GPU that folds its row. Kernels exchange moves through the mailboxes of the GPUs'
-whole graphs (``gathered_local.py``).
+A hash of a vertex's number, but for its last bits, names the GPU that folds its row. Kernels exchange moves through the
+mailboxes of the GPUs' whole graphs (``gathered_local.py``).
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from dgraph.errors import InternalError
 
 LEAST_ARCS = 1 << 25
 """Arcs of a level from which on its rows are shared out: a sub-round has an exchange, of about 15 µs."""
+
+SIDE_BY_SIDE = 32
+"""Vertices with successive numbers that one GPU has: their labels fill a cache line."""
 
 MOVER = 16
 """Bytes of a vertex that moves, as it is sent."""
