@@ -84,10 +84,16 @@ DEVICE bool exchange_active(u32 word, i64 number, u32& due) {
     const u64 words = ((u64)env.n + 31) / 32;
     each_words(words, [&](u64 first, u32 count) {
         u32 mine = 0;
-        for (u32 k = 0; k < count; k++) {
-            const u64 v = 32 * (first + k) + lane_id();
-            const u32 marks = ballot(v < (u64)env.n && is_own((u32)v) && (FRESH(env.active + v) & ACTIVE));
-            if (lane_id() == k) mine = marks;
+        for (u32 k = 0; k < count; k += AT_ONCE) {
+            bool marked[AT_ONCE];
+            for (u32 i = 0; i < AT_ONCE; i++) {
+                const u64 v = 32 * (first + k + i) + lane_id();
+                marked[i] = v < (u64)env.n && is_own((u32)v) && (FRESH(env.active + v) & ACTIVE);
+            }
+            for (u32 i = 0; i < AT_ONCE; i++) {
+                const u32 marks = ballot(marked[i]);
+                if (lane_id() == k + i) mine = marks;
+            }
         }
         for (i64 p = 0; p < env.gpus - 1; p++)
             if (lane_id() < count) ((u32*)env.peers[p].outbox[side])[first + lane_id()] = mine;
