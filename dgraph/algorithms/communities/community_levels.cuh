@@ -293,9 +293,9 @@ KERNEL_OF(6) copy_arcs(i64) {
             u64 at = lane_id() == 0 && front ? atomicAdd((u64*)env.lengths + number, (u64)__popc(front)) : 0;
             u32 behind = lane_id() == 0 && back ? atomicAdd(env.others + number, (u32)__popc(back)) : 0;
             const u32 before = __popc((own ? front : back) & ((1u << lane_id()) - 1));
-            at = shuffle(at, 0) + env.out_offsets[number] + before, behind = shuffle(behind, 0) + before;
-            if (!kept) continue;
-            if (!own) at = env.out_offsets[number + 1] - 1 - behind;
+            at = shuffle(at, 0) + before, behind = shuffle(behind, 0) + before;
+            if (!kept) continue; // a row of loops has no number
+            at = own ? env.out_offsets[number] + at : env.out_offsets[number + 1] - 1 - behind;
             env.out_targets[at] = target;
             if (env.weights) env.out_weights[at] = env.weights[e];
         }
