@@ -306,9 +306,9 @@ def test_vertices_without_arcs_are_not_in_level_0_and_count(metric, monkeypatch)
 
 
 def test_level_0_is_kept_for_the_next_call(monkeypatch):
-    made, level_of = [], gpu_contraction.GpuContraction.level_of
+    metrics, level_of = [], gpu_contraction.GpuContraction.level_of
     monkeypatch.setattr(
-        gpu_contraction.GpuContraction, "level_of", lambda *args: made.append(args[-1]) or level_of(*args)
+        gpu_contraction.GpuContraction, "level_of", lambda *args: metrics.append(args[-1]) or level_of(*args)
     )
     monkeypatch.setattr(pools, "give_back", lambda *_: None)
     backend = emulated.backend()
@@ -316,10 +316,10 @@ def test_level_0_is_kept_for_the_next_call(monkeypatch):
     labels = [
         dgraph.run("louvain", graph, metric=metric).columns["community"] for metric in ("cpm", *2 * ["modularity"])
     ]
-    assert made == [True, False]
+    assert metrics == [True, False]
     pools.drop_caches(None, 0, weakref.ref(backend.device))
     np.testing.assert_array_equal(dgraph.run("louvain", graph).columns["community"], labels[1])
-    assert made == [True, False, False]
+    assert metrics == [True, False, False]
     np.testing.assert_array_equal(labels[1], labels[2])
 
 

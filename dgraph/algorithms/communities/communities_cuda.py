@@ -44,20 +44,20 @@ class GpuCommunities(RowSolver):
         with ctx.record("prepare"):
             graph, device = self.backend.graph_of(ctx.local), self.backend.device
             require(device, self.bytes(RowSize.whole(ctx.local.n, graph.edges)), f"{name} on a GPU")
-            engine, level = _begun(ctx, settings, graph, device)
+            engine, level = _begun(ctx, settings, graph, self.backend)
             labels = engine.alone(level.n) if start is None else _placed(graph, device, start, engine.places[1])
         with ctx.record("compute"):
             steps = SearchSteps(ctx, settings, engine, level)
             labels, quality, polished = steps.communities(labels)
             columns = [_column(graph, device, engine.named(graph, part)) for part in (labels, *steps.parts(labels))]
             count = engine.count(labels) + ctx.local.n - level.n
-        ctx.backend.keep(level, ctx.local)
+        self.backend.keep(level, ctx.local)
         return Communities(
             columns[0], columns[1:], count, engine.units, quality, polished, steps.levels, steps.finished
         )  # fmt: skip
 
 
-def _begun(ctx: Context, settings: SearchSettings, graph: Any, device: Any) -> tuple[GpuEngine, GraphLevel0]:
+def _begun(ctx: Context, settings: SearchSettings, graph: Any, backend: Any) -> tuple[GpuEngine, GraphLevel0]:
     """Return the engine with its units, and level 0, which an earlier call may have kept."""
     costs, key = graph.incoming.weights, ("communities", settings.cpm)
     ctx.weighted |= costs is not None
@@ -65,10 +65,10 @@ def _begun(ctx: Context, settings: SearchSettings, graph: Any, device: Any) -> t
     shared = graph.edges >= gpu_shares.LEAST_ARCS
     replicas = getattr(ctx.local, "replicas", None) if shared else None
     narrow = (costs is None or not graph.edges) and graph.edges < 1 << 31
-    engine = GpuEngine(device, narrow, settings.theta, left, replicas)
-    level = ctx.backend.taken(key, ctx.local)
+    engine = GpuEngine(backend.device, narrow, settings.theta, left, replicas)
+    level = backend.taken(key, ctx.local)
     if level is None:
-        weights, shift = _integers(graph, device, costs)
+        weights, shift = _integers(graph, backend.device, costs)
         level = engine.level_of(graph, weights, settings.cpm)
         level.kept_as, level.shift = key, shift
     engine.places, engine.squares_apart = level.places, level.squares_apart
