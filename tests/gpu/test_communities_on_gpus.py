@@ -1,5 +1,7 @@
 """Communities on an emulated GPU are those of CPU threads."""
 
+import weakref
+
 import emulated
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from dgraph.algorithms.communities import (
     search_steps,
 )
 from dgraph.algorithms.communities.search_steps import SearchSteps
+from dgraph.backend.cuda.device import pools
 from dgraph.comm import SerialComm
 from dgraph.errors import ConvergenceWarning, OutOfMemory
 
@@ -177,7 +180,8 @@ def searches_of(graph, monkeypatch):
 
 @pytest.mark.parametrize(("few", "mutant"), [
     (4096, None), (20, None), (4096, ("atomicAdd(env.pairs + key, sum)", "")),
-    (4096, ("if (pair[k] == own) inner +=", "if (false) inner +=")), (4096, (" + env.pairs[k * (u64)count + i]", "")),
+    (4096, ("if (pair[k] == own) inner +=", "if (false) inner +=")),
+    (4096, (" + env.pairs[gpu + k * (u64)count + i]", "")),
 ], ids=["few", "many", "beside the table", "inner", "one direction"])  # fmt: skip
 def test_a_contraction_to_few_groups_is_that_of_a_cpu(few, mutant, monkeypatch):
     for module in (gpu_contraction, gpu_steps):
@@ -299,6 +303,24 @@ def test_vertices_without_arcs_are_not_in_level_0_and_count(metric, monkeypatch)
         assert result.summary[metric] == pytest.approx(dgraph.modularity(graph, result, resolution=0.5))
     for device in ("cpu", emulated.backend()):
         assert searches_of(graph.on(device=device), monkeypatch).level.n == 3
+
+
+def test_level_0_is_kept_for_the_next_call(monkeypatch):
+    metrics, level_of = [], gpu_contraction.GpuContraction.level_of
+    monkeypatch.setattr(
+        gpu_contraction.GpuContraction, "level_of", lambda *args: metrics.append(args[-1]) or level_of(*args)
+    )
+    monkeypatch.setattr(pools, "give_back", lambda *_: None)
+    backend = emulated.backend()
+    graph = graph_of("floats", m=120).on(device=backend)
+    labels = [
+        dgraph.run("louvain", graph, metric=metric).columns["community"] for metric in ("cpm", *2 * ["modularity"])
+    ]
+    assert metrics == [True, False]
+    pools.drop_caches(None, 0, weakref.ref(backend.device))
+    np.testing.assert_array_equal(dgraph.run("louvain", graph).columns["community"], labels[1])
+    assert metrics == [True, False, False]
+    np.testing.assert_array_equal(labels[1], labels[2])
 
 
 def test_a_graph_without_edges():

@@ -111,13 +111,17 @@ def test_hosts_gather_a_small_graph(name, changed, monkeypatch):
 
 @pytest.fixture
 def shared_rows(monkeypatch):
-    """Let GPUs share out small levels, in balanced rounds and with chunks of rows; return the ranks of launches."""
+    """Let GPUs share out small levels, in balanced rounds and with chunks of rows, and some contractions to few groups.
+
+    Return the ranks of launches.
+    """
     ranks, begin = [], gpu_shares.RowShares.begin
     monkeypatch.setattr(gpu_shares, "LEAST_ARCS", 0)
     monkeypatch.setattr(gpu_steps, "WARP_SLOTS", {True: 64, False: 64})
+    monkeypatch.setattr(gpu_steps, "SIDE_BY_SIDE", 2)
     monkeypatch.setattr(search_steps, "FEW", 3)
     monkeypatch.setattr(search_steps, "FREE", 0)
-    monkeypatch.setattr(gpu_contraction, "PAIRS", 0)
+    monkeypatch.setattr(gpu_contraction, "PAIRS", 0.2)
     monkeypatch.setattr(gpu_shares.RowShares, "begin", lambda self: ranks.append(self.number) or begin(self))
     return ranks
 
@@ -197,9 +201,12 @@ def test_replicas_find_the_communities_of_one_gpu(name, size, shared_rows, gains
 @pytest.mark.parametrize(("name", "mutant"), [
     ("leiden", ("env.active[v] = MOVING, env.crossed", "env.crossed")),
     ("louvain", (", own = group + (u32)env.first_group", ", own = group")),
-    ("leiden", ("if (!is_own(u)) return;", "")),
+    ("leiden", ("!env.others && !is_own(u)", "false")),
+    ("leiden", ("(is_shared() && env.others ? env.others[v] : 0)", "0")),
     ("louvain", ("is_own((u32)v) && !alone", "!alone")),
-], ids=["moving", "group", "owner", "candidates"])  # fmt: skip
+    ("leiden", ("if (!is_own(v)) return;", "")),
+    ("leiden", ("!= piece) join_in", "!= piece && false) join_in")),
+], ids=["moving", "group", "owner", "others", "candidates", "pairs", "pieces"])  # fmt: skip
 def test_mutants_of_shared_rows_give_other_communities(name, mutant, shared_rows, gains, monkeypatch):
     """A GPU may also wait for another one, where these count different rows."""
     monkeypatch.setenv("DGRAPH_PEER_TIMEOUT", "0.5")

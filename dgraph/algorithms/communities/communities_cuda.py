@@ -9,6 +9,7 @@ import numpy as np
 from dgraph.algorithms.communities import gpu_shares
 from dgraph.algorithms.communities.algorithm_base import SearchSettings
 from dgraph.algorithms.communities.community_search import Communities, CommunitySearch, first_labels
+from dgraph.algorithms.communities.gpu_contraction import GraphLevel0
 from dgraph.algorithms.communities.gpu_engine import AT_ONCE, GpuEngine
 from dgraph.algorithms.communities.search_steps import SearchSteps
 from dgraph.algorithms.communities.units import Units, shift_of
@@ -43,35 +44,48 @@ class GpuCommunities(RowSolver):
         with ctx.record("prepare"):
             graph, device = self.backend.graph_of(ctx.local), self.backend.device
             require(device, self.bytes(RowSize.whole(ctx.local.n, graph.edges)), f"{name} on a GPU")
-            engine, level = _begun(ctx, settings, graph, device)
+            engine, level = _begun(ctx, settings, graph, self.backend)
             labels = engine.alone(level.n) if start is None else _placed(graph, device, start, engine.places[1])
         with ctx.record("compute"):
             steps = SearchSteps(ctx, settings, engine, level)
             labels, quality, polished = steps.communities(labels)
             columns = [_column(graph, device, engine.named(graph, part)) for part in (labels, *steps.parts(labels))]
             count = engine.count(labels) + ctx.local.n - level.n
+        self.backend.keep(level, ctx.local)
         return Communities(
             columns[0], columns[1:], count, engine.units, quality, polished, steps.levels, steps.finished
         )  # fmt: skip
 
 
-def _begun(ctx: Context, settings: SearchSettings, graph: Any, device: Any) -> tuple[GpuEngine, Any]:
-    """Return the engine with its units, and level 0."""
-    xp, costs, shift, weights = device.xp, graph.incoming.weights, 0, None
+def _begun(ctx: Context, settings: SearchSettings, graph: Any, backend: Any) -> tuple[GpuEngine, GraphLevel0]:
+    """Return the engine with its units, and level 0, which an earlier call may have kept."""
+    costs, key = graph.incoming.weights, ("communities", settings.cpm)
     ctx.weighted |= costs is not None
+    left = lambda: AT_ONCE if ctx.max_rounds is None else max(ctx.max_rounds - ctx.rounds, 1)  # noqa: E731
+    shared = graph.edges >= gpu_shares.LEAST_ARCS
+    replicas = getattr(ctx.local, "replicas", None) if shared else None
+    narrow = (costs is None or not graph.edges) and graph.edges < 1 << 31
+    engine = GpuEngine(backend.device, narrow, settings.theta, left, replicas)
+    level = backend.taken(key, ctx.local)
+    if level is None:
+        weights, shift = _integers(graph, backend.device, costs)
+        level = engine.level_of(graph, weights, settings.cpm)
+        level.kept_as, level.shift = key, shift
+    engine.places, engine.squares_apart = level.places, level.squares_apart
+    engine.units = Units.of(settings.cpm, settings.resolution, level.whole, level.shift, ctx.local.n)
+    return engine, level
+
+
+def _integers(graph: Any, device: Any, costs: Any) -> tuple[Any, int]:
+    """Return weights as integers, None if each is 1, and the power of two by which they are scaled."""
+    xp, shift, weights = device.xp, 0, None
     if costs is not None and graph.edges:
         costs = costs.astype(np.float64)
         integers = not bool(xp.not_equal(costs, xp.rint(costs)).any())
         shift = shift_of(float(device.get(costs.max())), integers, graph.edges)
         halves = 2.0 ** (shift // 2), 2.0 ** (shift - shift // 2)  # either is finite
         weights = xp.rint(costs * halves[0] * halves[1]).astype(np.int64)
-    left = lambda: AT_ONCE if ctx.max_rounds is None else max(ctx.max_rounds - ctx.rounds, 1)  # noqa: E731
-    shared = graph.edges >= gpu_shares.LEAST_ARCS
-    replicas = getattr(ctx.local, "replicas", None) if shared else None
-    engine = GpuEngine(device, weights is None and graph.edges < 1 << 31, settings.theta, left, replicas)
-    level, whole = engine.level_of(graph, weights, settings.cpm)
-    engine.units = Units.of(settings.cpm, settings.resolution, whole, shift, ctx.local.n)
-    return engine, level
+    return weights, shift
 
 
 def _placed(graph: Any, device: Any, start: np.ndarray, vertex: Any) -> Any:

@@ -2,6 +2,7 @@
 
 #define FIRST_ARCS 4
 #define PROBES 4 // slots of a block's table that a pair of groups tries
+#define ROW_WORK 128 // arcs that take a fold as long as a row does by itself
 #define TINY 64 // arcs of a group up to which they are looked at
 
 // Number the labels by their smallest vertices; MOVES: how many there are. ``flags``, 0 before, gets NONE less the smallest vertex
@@ -82,6 +83,7 @@ KERNEL_OF(4) add_pairs(i64 count) {
     clear_by_block(table, BLOCK_SLOTS);
     u64 inner = 0;
     walk_all_rows(room.lists, [&](u32 v, i64 first, i64 last, bool) {
+        if (!is_own(v)) return;
         const u32 own = env.filled[v], row = own * (u32)count;
         for (i64 e = first + lane_id(); e - lane_id() < last; e += 32 * AT_ONCE) {
             u32 pair[AT_ONCE];
@@ -110,13 +112,15 @@ KERNEL_OF(4) add_pairs(i64 count) {
     for (u32 s = threadIdx.x; s < BLOCK_SLOTS; s += BLOCK)
         if (table.key(s) != NONE) atomicAdd(env.pairs + table.key(s), (u64)table.sum(s));
 }
-// The arcs of ``pairs``, in both directions: how many each group has in ``lengths``, or, if these have offsets, the arcs.
+// The arcs of the ``pairs`` of all GPUs, in both directions: how many each group has in ``lengths``, or, if these have offsets, the arcs.
 KERNEL take_pairs(i64 count) {
     for (u64 i = warp_rank(); i < (u64)count; i += warps()) {
         const u32 group = env.kept[i];
         u64 length = 0;
         for (u64 k = lane_id(); k - lane_id() < (u64)count; k += 32) {
-            const u64 sum = k < (u64)count ? env.pairs[i * (u64)count + k] + env.pairs[k * (u64)count + i] : 0;
+            const u64 cells = (u64)(count * count), end = k < (u64)count ? (u64)env.gpus * cells : 0;
+            u64 sum = 0;
+            for (u64 gpu = 0; gpu < end; gpu += cells) sum += env.pairs[gpu + i * (u64)count + k] + env.pairs[gpu + k * (u64)count + i];
             const u32 all = ballot(sum != 0);
             if (sum && env.out_offsets) {
                 const i64 at = env.out_offsets[group] + (i64)length + __popc(all & ((1u << lane_id()) - 1));
@@ -127,17 +131,18 @@ KERNEL take_pairs(i64 count) {
         if (lane_id() == 0 && !env.out_offsets) env.lengths[group] = (i64)length;
     }
 }
-// The groups from which on each GPU folds the rows, so that all have about as many arcs, in ``block_counts``.
+// The groups from which on each GPU folds the rows, so that all have about as much work, in ``block_counts``.
 KERNEL cut_groups(i64 count) {
+    const auto work = [](i64 group) { return env.group_starts[group] + ROW_WORK * group; }; // before a group
     for (u64 gpu = thread_rank(); gpu < (u64)env.gpus; gpu += threads()) {
-        const i64 wanted = (i64)(env.group_starts[count] * gpu / env.gpus);
+        const i64 wanted = (i64)(work(count) * gpu / env.gpus);
         i64 first = 0, last = count;
         while (first < last) {
             const i64 middle = (first + last) / 2;
-            if (env.group_starts[middle] < wanted) first = middle + 1;
+            if (work(middle) < wanted) first = middle + 1;
             else last = middle;
         }
-        const bool nearer = first > 0 && wanted - env.group_starts[first - 1] < env.group_starts[first] - wanted;
+        const bool nearer = first > 0 && wanted - work(first - 1) < work(first) - wanted;
         env.block_counts[gpu] = (u64)(nearer ? first - 1 : first);
     }
 }
@@ -273,7 +278,7 @@ KERNEL_OF(4) number_linked(i64) {
     });
     if (thread_rank() == 0) env.results[MOVES] = count;
 }
-// ``lengths``: arcs of each row so far.
+// ``lengths``: arcs of each row so far, to own rows if ``others`` counts those to rows of other GPUs, from the row's end on.
 KERNEL_OF(6) copy_arcs(i64) {
     SHARED(Hall, room);
     load_lists(room);
@@ -282,12 +287,16 @@ KERNEL_OF(6) copy_arcs(i64) {
         for (i64 e = first + lane_id(); e - lane_id() < last; e += 32) {
             const u32 u = e < last ? env.targets[e] : v;
             const bool kept = u != v && weight(e);
-            const u32 all = ballot(kept);
-            if (!all) continue;
-            u64 at = lane_id() == 0 ? atomicAdd((u64*)env.lengths + number, (u64)__popc(all)) : 0;
-            at = shuffle(at, 0) + env.out_offsets[number] + __popc(all & ((1u << lane_id()) - 1));
-            if (!kept) continue;
-            env.out_targets[at] = number_of(u);
+            const u32 target = kept ? number_of(u) : NONE;
+            const bool own = !env.others || (kept && is_own(target));
+            const u32 front = ballot(kept && own), back = ballot(kept && !own);
+            u64 at = lane_id() == 0 && front ? atomicAdd((u64*)env.lengths + number, (u64)__popc(front)) : 0;
+            u32 behind = lane_id() == 0 && back ? atomicAdd(env.others + number, (u32)__popc(back)) : 0;
+            const u32 before = __popc((own ? front : back) & ((1u << lane_id()) - 1));
+            at = shuffle(at, 0) + before, behind = shuffle(behind, 0) + before;
+            if (!kept) continue; // a row of loops has no number
+            at = own ? env.out_offsets[number] + at : env.out_offsets[number + 1] - 1 - behind;
+            env.out_targets[at] = target;
             if (env.weights) env.out_weights[at] = env.weights[e];
         }
     });
@@ -297,20 +306,20 @@ KERNEL_OF(6) copy_arcs(i64) {
 DEVICE bool is_one_piece(u32 u, u32 v) {
     return env.labels[u] == env.labels[v] && (!env.groups || env.groups[u] == env.groups[v]);
 }
-// By the first arcs of each row, which unite most vertices.   [Sutton, Ben-Nun & Barak, IPDPS 2018: Afforest]
+// By the first arcs of each own row, which unite most vertices.   [Sutton, Ben-Nun & Barak, IPDPS 2018: Afforest]
 KERNEL connect_some(i64) {
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) {
-        const i64 first = env.offsets[v], last = smaller(env.offsets[v + 1], first + FIRST_ARCS);
+        const i64 first = env.offsets[v], last = is_own((u32)v) ? smaller(env.offsets[v + 1], first + FIRST_ARCS) : first;
         for (i64 e = first; e < last; e++)
             if (is_one_piece(env.targets[e], (u32)v)) join_in(env.parts, env.targets[e], (u32)v);
     }
 }
-// By all arcs of vertices outside the chosen piece of their label, until they are in it: of two pieces that an arc unites, one is
+// By all arcs of own vertices outside the chosen piece of their label, until they are in it: of two pieces that an arc unites, one is
 // not chosen, and its end reads the arc. Chosen is that of a vertex of most arcs, most likely the largest piece.
 KERNEL connect_rows(i64) {
     SHARED(Hall, room);
     load_lists(room);
-    const auto outside = [](u32 v) { return FRESH(env.parts + v) != (u32)env.chosen[env.labels[v]]; };
+    const auto outside = [](u32 v) { return is_own(v) && FRESH(env.parts + v) != (u32)env.chosen[env.labels[v]]; };
     walk_some(room.lists, outside, [&](u32 v, i64 first, i64 last, bool) {
         const u32 piece = FRESH(env.parts + v), chosen = (u32)env.chosen[env.labels[v]];
         for (i64 e = first + lane_id(); e < last; e += 32) {
@@ -319,6 +328,13 @@ KERNEL connect_rows(i64) {
             if (env.parts[u] != piece && is_one_piece(u, v)) join_in(env.parts, u, v);
         }
     });
+}
+// By the pieces of another GPU, in ``labels``, of vertices from ``first`` on.
+KERNEL join_pieces(i64 first) {
+    for (u64 i = thread_rank(); i < (u64)env.n; i += threads()) {
+        const u32 v = (u32)(first + i), piece = env.labels[i];
+        if (FRESH(env.parts + v) != piece) join_in(env.parts, v, piece);
+    }
 }
 KERNEL flatten_pieces(i64) {
     for (u64 v = thread_rank(); v < (u64)env.n; v += threads()) env.parts[v] = root_now_in(env.parts, (u32)v);

@@ -87,6 +87,7 @@ struct Env {
     const Peer* peers;
     u64 *owned, *sent; // cursors of own rows, as ``used`` of the others; movers of an exchange
     i64 first_group, end_group, most_labels; // contraction: groups of this GPU, whose rows are numbered from 0, and all groups
+    u32* others; // arcs at the end of each row that lead to rows of other GPUs; null: arcs are mixed
     i64 patience, many; // bounds of rows of more than ``many`` arcs count 1/2^patience of the weight that neighbours have moved
 };
 CONSTANT Env env;
@@ -104,9 +105,12 @@ CONSTANT Env env;
 #define STALLED 7
 #define TAKEN 8 // of each sub-round, three words: units of work that blocks have taken, and rows that warps have, of two classes
 
-// True if rows are shared out to several GPUs, and if this one folds that of v.
+// True if rows are shared out to several GPUs, and if this one folds that of v: labels of a GPU lie side by side in cache lines.
 DEVICE bool is_shared() { return SHARED_ROWS && env.owned; }
-DEVICE bool is_own(u32 v) { return !is_shared() || (mix(v) >> 32) * (u64)env.gpus >> 32 == (u64)env.gpu; }
+DEVICE bool is_own(u32 v) { return !is_shared() || (mix(v / SIDE_BY_SIDE) >> 32) * (u64)env.gpus >> 32 == (u64)env.gpu; }
+
+// End of the arcs of v that may lead to own rows.
+DEVICE i64 own_end(u32 v) { return env.offsets[v + 1] - (is_shared() && env.others ? env.others[v] : 0); }
 
 DEVICE u64 weight(i64 e) { return env.weights ? (u64)env.weights[e] : 1; }
 DEVICE int group_of(u32 v, i64 salt, int groups) { return (int)(mixed((i64)v, salt) & (groups - 1)); }
@@ -281,20 +285,21 @@ DEVICE u64 chunks_end(const Lists& lists, int group) {
 }
 
 // Long rows of a sub-round by eighths of chunks, each by a warp: ``f(v, first arc, last, true for the row's first arcs)``.
-template <class F> DEVICE void walk_chunks(const Lists& lists, int group, const F& f) {
+// ``own``: only up to ``own_end``.
+template <bool own = false, class F> DEVICE void walk_chunks(const Lists& lists, int group, const F& f) {
     for (u64 i = 8 * lists.chunk_start[group] + warp_rank(); i < 8 * lists.chunk_start[group + 1]; i += warps()) {
         const u32 v = FRESH(env.chunk_row + i / 8);
         const i64 before = (i64)FRESH(env.chunk_index + i / 8) * ROW_CHUNK + (i64)(i % 8) * (ROW_CHUNK / 8);
-        const i64 first = env.offsets[v] + before, last = smaller(first + ROW_CHUNK / 8, env.offsets[v + 1]);
+        const i64 first = env.offsets[v] + before, last = smaller(first + ROW_CHUNK / 8, own ? own_end(v) : env.offsets[v + 1]);
         if (first < last) f(v, first, last, before == 0);
     }
 }
 // Every ``step``-th row of a list from the one at ``begin`` on, of which the lanes look up 32 at once: ``f(v, first arc, last)``.
-template <class F> DEVICE void walk_each(u64 begin, u64 end, u64 step, const F& f) {
+template <bool own = false, class F> DEVICE void walk_each(u64 begin, u64 end, u64 step, const F& f) {
     for (u64 i = begin; i < end; i += 32 * step) {
         const u64 j = i + lane_id() * step;
         const u32 v = j < end ? FRESH(env.listed + j) : 0, count = __popc(ballot(j < end));
-        const i64 first = j < end ? env.offsets[v] : 0, last = j < end ? env.offsets[v + 1] : 0;
+        const i64 first = j < end ? env.offsets[v] : 0, last = j >= end ? 0 : own ? own_end(v) : env.offsets[v + 1];
         for (u32 k = 0; k < count; k++) f(shuffle(v, k), shuffle(first, k), shuffle(last, k));
     }
 }
@@ -304,7 +309,7 @@ template <class F> DEVICE void walk_rows(const Lists& lists, int group, const F&
     walk_each(start[0] + warp_rank(), start[3], warps(), [&](u32 v, i64 first, i64 last) { f(v, first, last, true); });
     walk_chunks(lists, group, f);
 }
-// Rows of more than SHORT arcs, by warps or blocks: ``f(v, this thread's first arc, last, threads)``.
+// Arcs up to ``own_end`` of rows of more than SHORT arcs, by warps or blocks: ``f(v, this thread's first arc, last, threads)``.
 template <class F> DEVICE void walk_longer(const Lists& lists, int group, const F& f) {
     const u64* start = lists.start + group * CLASSES;
 #pragma unroll 1
@@ -312,9 +317,9 @@ template <class F> DEVICE void walk_longer(const Lists& lists, int group, const 
         const bool warp = kind == 1;
         const u64 mine = warp ? warp_rank() : blockIdx.x, all = warp ? warps() : gridDim.x;
         const u32 me = warp ? lane_id() : threadIdx.x, step = warp ? 32 : BLOCK;
-        walk_each(start[kind] + mine, start[kind + 1], all, [&](u32 v, i64 first, i64 last) { f(v, first + me, last, step); });
+        walk_each<true>(start[kind] + mine, start[kind + 1], all, [&](u32 v, i64 first, i64 last) { f(v, first + me, last, step); });
     }
-    walk_chunks(lists, group, [&](u32 v, i64 first, i64 last, bool) { f(v, first + lane_id(), last, 32); });
+    walk_chunks<true>(lists, group, [&](u32 v, i64 first, i64 last, bool) { f(v, first + lane_id(), last, 32); });
 }
 template <class F> DEVICE void walk_all_rows(const Lists& lists, const F& f) {
     for (int group = 0; group < lists.groups; group++) walk_rows(lists, group, f);

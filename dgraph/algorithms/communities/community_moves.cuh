@@ -148,7 +148,7 @@ CALLED void end_outflow() {
     if (thread_rank() == 0) env.drift[0] += FRESH(env.drift + 1), env.drift[1] = 0;
 }
 
-// Arcs of the rows of up to 32 arcs whose vertices move, 32 rows a warp: ``f(neighbour, arc, old label, new label)``.
+// Arcs up to ``own_end`` of the rows of up to 32 arcs whose vertices move, 32 rows a warp: ``f(neighbour, arc, old label, new label)``.
 template <class F> DEVICE void walk_packed(const Lists& lists, int group, const F& f) {
     const u64 begin = lists.start[group * CLASSES], end = lists.start[group * CLASSES + 1];
     const u32 each = rows_each(end - begin);
@@ -157,7 +157,7 @@ template <class F> DEVICE void walk_packed(const Lists& lists, int group, const 
         const u32 v = mine ? FRESH(env.listed + i) : 0;
         const u32 old = mine ? FRESH(env.labels + v) : 0, taken = mine ? FRESH(env.proposed + v) : 0;
         const i64 start = old != taken ? env.offsets[v] : 0;
-        const u32 count = old != taken ? (u32)(env.offsets[v + 1] - start) : 0, through = sum_up_to_lane(count);
+        const u32 count = old != taken ? (u32)(own_end(v) - start) : 0, through = sum_up_to_lane(count);
         const u32 all = shuffle(through, 31);
         for (u32 arc = lane_id(); arc - lane_id() < all; arc += 32) {
             const u32 owner = lane_past(through, smaller(arc, all - 1));
@@ -225,7 +225,7 @@ DEVICE bool move_round(Room& room, i64 salt, i64& exchange, u32& due) {
         if (env.balanced) balance(room.lists, group, salt, due);
         // Weight gained within communities by an arc of a vertex that moves; its end in another community looks again.
         const auto crossed = [&](u32 u, i64 e, u32 old, u32 taken) {
-            if (!is_own(u)) return;
+            if (!env.others && !is_own(u)) return;
             const u32 flags = FRESH(env.active + u), before = env.labels[u];
             const u32 after = flags & MOVING ? env.proposed[u] : before;
             const i64 x = (i64)weight(e) * (before == after ? 2 : 1);

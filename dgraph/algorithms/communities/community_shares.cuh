@@ -34,25 +34,28 @@ DEVICE void end_own_lists() {
     for (u64 i = thread_rank(); i < COUNTS; i += threads()) env.owned[i] = 0;
 }
 
-// Send the own vertices of a sub-round whose proposal is not their label to all GPUs, and take those of the others; mark these, where
-// marks are given. By all blocks; ends with a grid barrier.
+// Send the own vertices of a sub-round whose proposal is not their label to all GPUs, and take those of the others; mark these in
+// balanced rounds, which may take back their moves. By all blocks; ends with a grid barrier.
 DEVICE bool exchange_movers(const Lists& lists, int group, const u32* labels, i64 number, u32& due) {
     const int side = (int)(number & 1);
     bool wrote = false;
-    for (int list = group * CLASSES; list < (group + 1) * CLASSES; list++) {
-        const u64 end = rows_end(lists, list);
-        for (u64 i = lists.start[list] + thread_rank(); i - lane_id() < end; i += threads()) {
-            const u32 v = i < end ? FRESH(env.listed + i) : 0;
-            const u32 old = i < end ? FRESH(labels + v) : NONE, taken = i < end ? FRESH(env.proposed + v) : NONE;
-            const u32 lanes = ballot(old != taken);
-            if (!lanes) continue;
-            u64 place = lane_id() == 0 ? atomicAdd(env.sent, (u64)__popc(lanes)) : 0;
-            place = shuffle(place, 0) + __popc(lanes & ((1u << lane_id()) - 1));
-            if (old == taken || place >= (u64)env.most_sent) continue;
-            const Mover mover = {v, taken, env.active ? FRESH(env.crossed + v) : 0};
-            for (i64 p = 0; p < env.gpus - 1; p++) ((Mover*)env.peers[p].outbox[side])[place] = mover;
-            wrote = true;
-        }
+    const u64* start = lists.start + group * CLASSES;
+    u64 count[CLASSES], all = 0; // own rows of each list
+    for (int k = 0; k < CLASSES; k++) all += count[k] = rows_end(lists, group * CLASSES + k) - start[k];
+    for (u64 i = thread_rank(); i - lane_id() < all; i += threads()) {
+        u64 place = i;
+        int k = 0;
+        for (; k < CLASSES - 1 && place >= count[k]; k++) place -= count[k];
+        const u32 v = i < all ? FRESH(env.listed + start[k] + place) : 0;
+        const u32 old = i < all ? FRESH(labels + v) : NONE, taken = i < all ? FRESH(env.proposed + v) : NONE;
+        const u32 lanes = ballot(old != taken);
+        if (!lanes) continue;
+        place = lane_id() == 0 ? atomicAdd(env.sent, (u64)__popc(lanes)) : 0;
+        place = shuffle(place, 0) + __popc(lanes & ((1u << lane_id()) - 1));
+        if (old == taken || place >= (u64)env.most_sent) continue;
+        const Mover mover = {v, taken, env.balanced ? FRESH(env.crossed + v) : 0};
+        for (i64 p = 0; p < env.gpus - 1; p++) ((Mover*)env.peers[p].outbox[side])[place] = mover;
+        wrote = true;
     }
     fence_block(wrote);
     if (!meet_peers(env.sent, false, number, due)) return false;
@@ -62,7 +65,7 @@ DEVICE bool exchange_movers(const Lists& lists, int group, const u32* labels, i6
         for (u64 i = thread_rank(); i < count; i += threads()) {
             const u32 v = FRESH(&movers[i].v);
             env.proposed[v] = FRESH(&movers[i].label);
-            if (env.active) env.active[v] = MOVING, env.crossed[v] = FRESH(&movers[i].margin);
+            if (env.balanced) env.active[v] = MOVING, env.crossed[v] = FRESH(&movers[i].margin);
         }
     }
     grid_barrier(env.gate, due);
@@ -81,10 +84,16 @@ DEVICE bool exchange_active(u32 word, i64 number, u32& due) {
     const u64 words = ((u64)env.n + 31) / 32;
     each_words(words, [&](u64 first, u32 count) {
         u32 mine = 0;
-        for (u32 k = 0; k < count; k++) {
-            const u64 v = 32 * (first + k) + lane_id();
-            const u32 marks = ballot(v < (u64)env.n && is_own((u32)v) && (FRESH(env.active + v) & ACTIVE));
-            if (lane_id() == k) mine = marks;
+        for (u32 k = 0; k < count; k += AT_ONCE) {
+            bool marked[AT_ONCE];
+            for (u32 i = 0; i < AT_ONCE; i++) {
+                const u64 v = 32 * (first + k + i) + lane_id();
+                marked[i] = v < (u64)env.n && is_own((u32)v) && (FRESH(env.active + v) & ACTIVE);
+            }
+            for (u32 i = 0; i < AT_ONCE; i++) {
+                const u32 marks = ballot(marked[i]);
+                if (lane_id() == k + i) mine = marks;
+            }
         }
         for (i64 p = 0; p < env.gpus - 1; p++)
             if (lane_id() < count) ((u32*)env.peers[p].outbox[side])[first + lane_id()] = mine;

@@ -17,6 +17,27 @@ PAIRS = 4
 """Pairs of groups for each arc at most, as each takes 8 bytes."""
 
 
+class GraphLevel0(GpuLevel):
+    """Level 0 of a graph, which is kept for the next call.
+
+    Attributes:
+        kept_as: key of the graph and its parameters.
+        places, squares_apart: as of :class:`GpuContraction`.
+        whole: sum of all weights, with loops twice.
+        shift: weights are scaled by a power of two.
+        bytes: of the arrays, since the last call.
+    """
+
+    kept_as: tuple[str, bool]
+    places: tuple[Any, Any]
+    squares_apart = whole = shift = bytes = 0
+
+    def rest(self) -> None:
+        """Count the bytes at the end of a call, in which lists of rows may have been added."""
+        arrays = *self.rows.values(), *(self.lists or {}).values(), *self.places
+        self.bytes = sum(getattr(array, "nbytes", 0) for array in arrays)
+
+
 class GpuContraction(GpuSteps):
     """Steps that make a level of a graph or of another level.
 
@@ -29,8 +50,8 @@ class GpuContraction(GpuSteps):
     places: tuple[Any, Any] = None, None
     squares_apart = 0
 
-    def level_of(self, graph: Any, weights: Any, cpm: bool) -> tuple[GpuLevel, int]:
-        """Return level 0 of a graph, its vertices with arcs by id, and the sum of all weights, with loops twice.
+    def level_of(self, graph: Any, weights: Any, cpm: bool) -> GraphLevel0:
+        """Return level 0 of a graph, its vertices with arcs by id.
 
         Args:
             graph: on the GPU.
@@ -63,11 +84,16 @@ class GpuContraction(GpuSteps):
         arrays |= {"place": self.places[0], "lengths": xp.zeros(count, np.int64), "out_offsets": offsets}
         arrays |= {"out_targets": xp.empty(kept, np.uint32)}
         arrays["out_weights"] = None if weights is None else xp.empty(kept, self.kind)
-        self._launch("copy_arcs", arrays)
-        level = GpuLevel(
+        level = GraphLevel0(
             offsets, arrays["out_targets"], arrays["out_weights"], masses, int(counts[LOOPS]), not counts[MOVES]
         )
-        return level, whole
+        shares, members = self.shares_of(level), {}
+        if shares is not None:
+            arrays["others"], members = xp.zeros(count, np.uint32), shares.members
+            level.rows["others"] = arrays["others"]
+        self._launch("copy_arcs", arrays, **members)
+        level.places, level.squares_apart, level.whole = self.places, self.squares_apart, whole
+        return level
 
     def _linked(self, arrays: dict[str, Any]) -> tuple[Any, Any]:
         """Return degrees and lengths of the vertices with arcs; number these in ``places`` if there are others."""
@@ -156,15 +182,22 @@ class GpuContraction(GpuSteps):
 
     def _paired(self, level: GpuLevel, arrays: dict[str, Any], filled: int) -> GpuLevel:
         """Return the level of groups of which few have arcs to others."""
-        xp, count = self.xp, len(arrays["group_mass"])
-        arrays |= {"pairs": xp.zeros(filled * filled, np.uint64), "lengths": xp.zeros(count, np.int64)}
+        xp, count, shares = self.xp, len(arrays["group_mass"]), self.shares_of(level)
+        gpus, number, members = (1, 0, {}) if shares is None else (shares.gpus, shares.number, shares.members)
+        cuts = [gpu * filled * filled for gpu in range(gpus + 1)]
+        pairs = xp.zeros(cuts[-1], np.uint64)
         self._clear()
-        self._launch("add_pairs", arrays, filled)
-        self._launch("take_pairs", arrays, filled)
-        inner, offsets = int(self._counted()[LOOPS]), self._starts(arrays["lengths"])
+        self._launch("add_pairs", arrays | {"pairs": pairs[cuts[number] : cuts[number + 1]]}, filled, **members)
+        inner = int(self._counted()[LOOPS])
+        if shares is not None:
+            inner = shares.total(inner)
+            shares.spread(pairs, cuts)
+        arrays |= {"pairs": pairs, "lengths": xp.zeros(count, np.int64)}
+        self._launch("take_pairs", arrays, filled, gpus=gpus)
+        offsets = self._starts(arrays["lengths"])
         arcs = int(self.device.get(offsets[-1:])[0])
         arrays |= {"out_targets": xp.empty(arcs, np.uint32), "out_weights": xp.empty(arcs, self.kind)}
-        self._launch("take_pairs", arrays | {"out_offsets": offsets}, filled)
+        self._launch("take_pairs", arrays | {"out_offsets": offsets}, filled, gpus=gpus)
         rows = offsets, arrays["out_targets"], arrays["out_weights"], arrays["group_mass"]
         return GpuLevel(*rows, level.loops + inner)
 
@@ -197,11 +230,17 @@ class GpuContraction(GpuSteps):
 
     def connected(self, level: GpuLevel, labels: Any, parts: Any | None = None) -> Any:
         """Return the smallest vertex of the connected piece of each vertex within its community, and part of it."""
-        arrays = level.rows | {"labels": labels, "groups": parts, "parts": self.alone(level.n)} | self.lists_of(level)
-        arrays["chosen"] = self.xp.zeros(level.n, np.uint64)
+        parents = self.alone(level.n)
+        arrays = level.rows | {"labels": labels, "groups": parts, "parts": parents} | self.lists_of(level)
+        arrays["chosen"], shares = self.xp.zeros(level.n, np.uint64), self.shares_of(level)
         for kernel in ("connect_some", "flatten_pieces", "choose_members", "connect_rows", "flatten_pieces"):
-            self._launch(kernel, arrays)
-        return arrays["parts"]
+            self._launch(kernel, arrays, **({} if shares is None else shares.members))
+        if shares is not None:
+            shares.bring(
+                parents, lambda _, first, piece: self._launch("join_pieces", {"labels": piece, "parts": parents}, first)
+            )
+            self._launch("flatten_pieces", arrays)
+        return parents
 
     def alone(self, n: int) -> Any:
         """Return labels of single vertices."""

@@ -103,8 +103,7 @@ class GpuEngine(GpuContraction):
         arrays |= {"search": search, "actives": search[ACTIVES:], "inflow": xp.zeros(n, np.int64) if balanced else None}
         shares = self.shares_of(partition.level)
         places = {"next_tally": words, "used": words[USED:], "results": words[RESULTS:]}
-        gpus = 1 if shares is None else shares.gpus
-        places["tiles"] = tiles_of(len(partition.level.rows["targets"]) // gpus, group_count(n, n))
+        places["tiles"] = tiles_of(len(partition.level.rows["targets"]), group_count(n, n))
         places |= {} if shares is None else shares.members
         salt = salts()
         self._launch("begin_moves", arrays, int(active is None), next_salt=salt, **places)

@@ -1,21 +1,26 @@
 """RowShares: rows of communities that several GPUs share out; each holds all of them (``community_shares.cuh``).
 
-A hash of a vertex's number names the GPU that folds its row. Kernels exchange moves through the mailboxes of the GPUs'
-whole graphs (``gathered_local.py``).
+A hash of a vertex's number, but for its last bits, names the GPU that folds its row. Kernels exchange moves through the
+mailboxes of the GPUs' whole graphs (``gathered_local.py``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from dgraph.backend.cuda.exchange.mailbox_session import patience
 from dgraph.backend.cuda.gathered.gathered_local import Replicas
+from dgraph.backend.cuda.transports.bulk_moves import Leaving
 from dgraph.errors import InternalError
 
 LEAST_ARCS = 1 << 25
 """Arcs of a level from which on its rows are shared out: a sub-round has an exchange, of about 15 µs."""
+
+SIDE_BY_SIDE = 32
+"""Vertices with successive numbers that one GPU has: their labels fill a cache line."""
 
 MOVER = 16
 """Bytes of a vertex that moves, as it is sent."""
@@ -85,6 +90,15 @@ class RowShares:
     def spread(self, array: Any, cuts: list[int]) -> None:
         """Bring the slice of each GPU, from one of ``cuts`` to the next, to all; collective."""
         self.replicas.moves.spread(array, cuts)
+
+    def bring(self, array: Any, placed: Callable[[int, int, Any], None]) -> None:
+        """Bring an array of each GPU to all others, which take its pieces as :meth:`BulkMoves.move`; collective."""
+        moves = self.replicas.moves
+        moves.move(array.dtype, {gpu: Leaving.of(array) for gpu in range(self.gpus) if gpu != self.number}, placed)
+
+    def total(self, value: int) -> int:
+        """Return the sum of an integer over GPUs; collective."""
+        return self.replicas.moves.comm.total(value)
 
     def check(self, stalled: int) -> None:
         """Raise an error if an exchange did not end."""

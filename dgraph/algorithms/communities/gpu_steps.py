@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.algorithms.communities.community_totals import CROWD, FEW_GROUPS, GROUPS, MOST_GROUPS, SPARSE, group_count
-from dgraph.algorithms.communities.gpu_shares import RowShares
+from dgraph.algorithms.communities.gpu_shares import SIDE_BY_SIDE, RowShares
 from dgraph.algorithms.communities.refinement import NOISE_BITS, noise
 from dgraph.algorithms.communities.units import Units
 from dgraph.backend.cuda.codegen.kernel_parts import in_parts
@@ -58,8 +58,8 @@ MEMBERS = (
     "block_counts", "chosen", "place", "vertex", "ids", "wide_ids", "degrees", "gate", "kept", "owners", "search",
     "actives", "n", "scale", "price", "salt", "next_salt", "factor", "least_high", "least_low", "share", "fewest",
     "most_rows", "most_chunks", "most_slots", "tiles", "balanced", "distinct", "gpus", "gpu", "exchange",
-    "peer_timeout", "most_sent", "peers", "owned", "sent", "first_group", "end_group", "most_labels", "patience",
-    "many",
+    "peer_timeout", "most_sent", "peers", "owned", "sent", "first_group", "end_group", "most_labels", "others",
+    "patience", "many",
 )  # fmt: skip
 """Members of ``Env``."""
 
@@ -77,7 +77,7 @@ def text(narrow: bool, slots: int, shared: bool = False) -> str:
         f"typedef {'u32' if narrow else 'u64'} weight_t;\n#define WARP_SLOTS {slots}\n#define DRAWS {1 << NOISE_BITS}\n"
         f"#define GROUPS {GROUPS}\n#define FEW_GROUPS {FEW_GROUPS}\n#define SPARSE {SPARSE}\n"
         f"#define MOST_GROUPS {MOST_GROUPS}\n#define CROWD {CROWD}\n#define FEW_FILLED {FEW_FILLED}\n"
-        f"#define SHARED_ROWS {int(shared)}"
+        f"#define SHARED_ROWS {int(shared)}\n#define SIDE_BY_SIDE {SIDE_BY_SIDE}"
     )
     files = ("lists", "shares", "rows", "moves", "sweep", "refinement", "levels")
     return in_parts(own_text(definitions, "union_find", *(f"community_{file}" for file in files)), 8)

@@ -6,7 +6,7 @@ the GPU. CuPy is imported in ``device/device.py`` alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -177,12 +177,16 @@ class CudaBackend(GpuGraphs):
         self.device.use()
         direction = self._direction(traced, local, direction)
         key = self._key(traced, direction)
-        machine = None if key is None else self._graphs.machines(local).take(key)
+        machine = None if key is None else self.taken(key, local)
         if machine is not None:
             return self._renewed(machine, traced)
         machine = self._made(traced, local, direction)
         machine.kept_as, machine.planned = key if machine.renewable else None, self.planned
         return machine
+
+    def taken(self, key: Hashable, local: LocalGraph) -> Any:
+        """Take what an earlier call kept for a graph by :meth:`keep`; None: it is not there."""
+        return self._graphs.machines(local).take(key)
 
     def _renewed(self, machine: Any, traced: Traced) -> Any:
         """Return a kept machine, prepared for another run."""
