@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from dgraph._support.first_runs import ran_plain
+from dgraph._support.threads import in_order
 from dgraph.algorithms.many_sources.betweenness import paths_kernel
 from dgraph.algorithms.many_sources.betweenness.paths_arrays import ABREAST, CACHED, FEW, PATIENCE, ArrayPaths
 from dgraph.algorithms.many_sources.betweenness.paths_kernel import BUFFER, CELLS, PLANES
@@ -53,7 +54,7 @@ class Dependencies(HopSearch):
         self.degree = float(np.diff(self.rows.into[0]).max(initial=0))
         self.first = PlainFirst(paths_kernel.search_batch, MOST, None, PATIENCE)
         self.arcs = self.rows.into, self.rows.out
-        self.arrays, self.by_arrays = ArrayPaths(*self.arcs), False
+        self.arrays, self.by_arrays = ArrayPaths.for_threads(*self.arcs, team), False
 
     def _groups(self, number: int) -> Iterator[tuple[int, slice]]:
         """Yield the threads and the batches of a pass that they search from at once, a group of threads from each."""
@@ -67,15 +68,33 @@ class Dependencies(HopSearch):
         sources, depths = self.part(number), np.zeros(self.passes.threads, np.int64)
         neighbours = self.rows.into[1]
         few = (self.depth + 2) * len(self.sources) * len(neighbours) <= FEW and self.first.runs_plain((neighbours,))
-        self.by_arrays = few and self.first.ran(self.arrays.search(sources))
+        self.by_arrays = few and self._search_by_arrays(sources, depths)
         if self.by_arrays:
             ran_plain("search_batch")
-            depths[: len(self.arrays.depths)] = self.arrays.depths
         else:
             for threads, batches in self._groups(number):
                 self._search(threads, batches, sources, depths)
         self.depth = max(self.depth, int(depths.max()) - 1)
         self._refuse(number, depths >= 0)
+
+    def _shares(self, sources: np.ndarray) -> list[tuple[ArrayPaths, slice]]:
+        """Return the arrays and the batches of each thread."""
+        batches, threads = -(-len(sources) // LANES), len(self.arrays)
+        cuts = [batches * t // threads for t in range(threads + 1)]
+        shares = zip(self.arrays, map(slice, cuts, cuts[1:]), strict=False)
+        return [(arrays, part) for arrays, part in shares if part.start < part.stop]
+
+    def _search_by_arrays(self, sources: np.ndarray, depths: np.ndarray) -> bool:
+        """Search from batches by arrays on each thread; return False if compilation pays before they end."""
+        shares = self._shares(sources)
+
+        def search(share: tuple[ArrayPaths, slice]) -> bool:
+            arrays, part = share
+            ended = self.first.ran(arrays.search(sources[LANES * part.start : LANES * part.stop]))
+            depths[part] = arrays.depths
+            return ended
+
+        return all(list(in_order(search, shares, len(shares))))
 
     def _search(self, threads: int, batches: slice, sources: np.ndarray, depths: np.ndarray) -> None:
         """Search from batches by machine code."""
@@ -141,8 +160,8 @@ class Dependencies(HopSearch):
         """Add the dependencies of each batch in order."""
         reached, sources = self.reached[self.passes.part(number)], self.part(number)
         self.parts[:] = 0.0
-        if self.by_arrays:
-            self.arrays.add(self.work.endpoints, self.parts, reached)
+        for arrays, part in self._shares(sources) if self.by_arrays else ():
+            arrays.add(self.work.endpoints, self.parts[part], reached[LANES * part.start : LANES * part.stop])
         for threads, batches in () if self.by_arrays else self._groups(number):
             lanes = slice(LANES * batches.start, LANES * batches.stop)
             self.team.run(

@@ -32,9 +32,9 @@ class PathSummer(LaneSearch):
     def bytes(size: RowSize) -> int:
         """Return the bytes of the whole graph on a rank, and of the sums and searches of its threads.
 
-        An arc takes up to 86 while rows are made, and 22 a thread; a vertex 272, and ``BYTES`` + 104 a thread.
+        An arc takes up to 86 while rows are made, and 18 a thread; a vertex 272, and ``BYTES`` + 104 a thread.
         """
-        return (272 + (BYTES + 104) * size.threads) * size.n + (86 + 22 * size.threads) * size.m + 32 * size.masters
+        return (272 + (BYTES + 104) * size.threads) * size.n + (86 + 18 * size.threads) * size.m + 32 * size.masters
 
     def check(self) -> None:
         """Refuse weights that are not above 0, and choose the dtype of distances; collective."""
@@ -79,8 +79,8 @@ class PathSummer(LaneSearch):
             self.graph = *searches.arguments, *marks, self.light
         self.vertices, self.arcs = np.zeros((threads, n)), np.zeros((threads, arcs if of_arcs else 0))
         self.scratch = (
-            np.empty((threads, 3, n)), np.empty((threads, 2, n), np.int32),
-            np.empty((threads, arcs + 2), np.int64), np.empty((threads, arcs), np.int32),
+            np.zeros((threads, 2, n)), np.empty((threads, 2, n), np.int32), np.ones((threads, n), np.uint8),
+            np.empty((threads, arcs + 1), np.int64), np.empty((threads, n + 1), np.int64),
         )  # fmt: skip
         kept = replica.kept_arcs.stop - replica.kept_arcs.start
         self.result = Summed(np.zeros(self.ctx.local.masters), None, np.zeros(kept * of_arcs), replica)

@@ -43,22 +43,27 @@ class PathLevel:
 
     @property
     def inside(self) -> np.ndarray:
-        """1.0 where the level has a row's lane, else 0.0."""
-        return (self.paths > 0.0).astype(np.float64)
+        """True where the level has a row's lane."""
+        return self.paths > 0.0
 
 
 class ArrayPaths:
     """Searches from the batches of a pass, with a lane for each source that has out-arcs.
 
     Attributes:
-        depths: levels that each batch reached; -1: numbers of paths overflow.
+        depths: levels that the batches reached; -1: numbers of paths of a batch overflow.
     """
 
     depths: np.ndarray
 
-    def __init__(self, into: tuple[np.ndarray, np.ndarray], outward: tuple[np.ndarray, np.ndarray]):
-        """Take offsets and neighbours of in-arcs, and of out-arcs."""
-        self._into, self._outward = ArcMatrix(*into, *outward), ArcMatrix(*outward, *into)
+    def __init__(self, into: ArcMatrix, outward: ArcMatrix):
+        self._into, self._outward = into, outward
+
+    @classmethod
+    def for_threads(cls, into: tuple, outward: tuple, threads: int) -> list[ArrayPaths]:
+        """Return searches for each thread; ``into`` and ``outward`` are offsets and neighbours of in- and out-arcs."""
+        matrices = ArcMatrix(*into, *outward), ArcMatrix(*outward, *into)
+        return [cls(*matrices) for _ in range(threads)]
 
     def search(self, sources: np.ndarray) -> Iterator[None]:
         """Search from sources (-1: there is none), and compute their dependencies; yield after each round."""
@@ -71,11 +76,12 @@ class ArrayPaths:
         paths = np.zeros((len(rows), len(batches)))
         paths[places, np.arange(len(batches))] = 1.0
         level, levels, bound, wanted = PathLevel(rows, paths), list[PathLevel](), 1.0, ALL
-        while (most := level.paths.max(axis=0, initial=0.0)).any():
+        while len(level.paths):
             yield
             if bound > LARGE:
+                most = level.paths.max(axis=0)
                 level.factor, bound = np.where(most > LARGE, DOWN, 1.0), max(1.0, min(most.max(), LARGE))
-                inside = level.paths > 0.0
+                inside = level.inside
                 level.paths *= level.factor
                 small = np.any(inside & (level.paths < LEAST) & (level.factor < 1.0), axis=0)
                 if small.any():
@@ -83,7 +89,7 @@ class ArrayPaths:
                     return
             levels.append(level)
             self._unseen[level.rows] -= level.inside
-            self.depths[batches[most > 0.0]] = len(levels)
+            self.depths[:] = len(levels)
             wanted = _rows(self._unseen.max(axis=1) > 0.0)
             level, bound = self._next(level, wanted), bound * degree
         sums = np.zeros(levels[-1].paths.shape) if levels else self._sums
