@@ -231,14 +231,18 @@ def _line(row: dict) -> str:
 def _summary(rows: list[dict]) -> str:
     """Return a table of peers' seconds over leiden's, by turn, and of its quality beside the peers' best.
 
-    Of a graph in several sizes, the largest that a peer has counts in the means.
+    Peers count that were measured after leiden's newest row, in its run. Of a graph in several sizes, the largest that
+    a peer has counts in the means.
     """
     by_graph: dict[tuple[str, int], dict[str, dict]] = {}
-    for row in sorted(rows, key=lambda row: row["n"]):
-        by_graph.setdefault((row["graph"], row["n"]), {})[row["side"]] = row
+    for row in rows:
+        sides = by_graph.setdefault((row["graph"], row["n"]), {})
+        if row["side"] == "leiden":
+            sides.clear()
+        sides[row["side"]] = row
     ratios: dict[str, dict[str, float]] = {peer: {} for peer in GOALS}
     lines = []
-    for (name, n), sides in by_graph.items():
+    for (name, n), sides in sorted(by_graph.items(), key=lambda item: item[0][1]):
         cells, ours = [name, f"{n:,}"], sides["leiden"]
         for peer, by_name in ratios.items():
             turns = zip(sides[peer]["seconds"], ours["seconds"], strict=False) if peer in sides else ()
