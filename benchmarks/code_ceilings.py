@@ -1,7 +1,7 @@
 """Ceilings by package: code lines of the product, and uses of vague names.
 
 ``python -m benchmarks.code_ceilings > tests/packaging/ceilings.toml`` writes the table of the working tree. A ceiling
-of code lines is 10 % above the count, one of names is the count.
+of code lines is 10 % above the count, one of names is the count. Files that a program writes do not count.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ FILE = code.ROOT / "tests" / "packaging" / "ceilings.toml"
 HEADROOM = 10
 """Per cent."""
 
+WRITTEN = ("dgraph/__init__.pyi", "dgraph/_support/function_names.py")
+"""Written by ``dgraph.tools.typed_functions``: a new algorithm adds its lines there."""
+
 HEAD = """\
 # Most code lines (without docstrings, comments and blank lines), and most uses of vague names, by package.
 # A feature that needs more raises one row, in a commit of its own that names the feature. Names only go down.
@@ -24,7 +27,7 @@ HEAD = """\
 def counts() -> dict[str, dict[str, int]]:
     """Return table → package → count in the working tree."""
     files = code.here()
-    lines = {path: code.code_lines(path, text) for path, text in code.product(files).items()}
+    lines = {path: code.code_lines(path, text) for path, text in code.product(files).items() if path not in WRITTEN}
     return {
         "code_lines": code_structure.by_package(lines),
         "names_of_what_happened": code_structure.vague_names(files, code_structure.HAPPENED),

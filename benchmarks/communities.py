@@ -242,7 +242,7 @@ def _summary(rows: list[dict]) -> str:
         sides[row["side"]] = row
     ratios: dict[str, dict[str, float]] = {peer: {} for peer in GOALS}
     lines = []
-    for (name, n), sides in sorted(by_graph.items(), key=lambda item: item[0][1]):
+    for (name, n), sides in sorted(by_graph.items(), key=lambda row: row[0][1]):
         cells, ours = [name, f"{n:,}"], sides["leiden"]
         for peer, by_name in ratios.items():
             turns = zip(sides[peer]["seconds"], ours["seconds"], strict=False) if peer in sides else ()

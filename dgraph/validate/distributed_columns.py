@@ -149,7 +149,11 @@ class DistributedColumns:
         )
 
     def pieces(self, *columns: np.ndarray) -> Iterator[ArcPiece]:
-        """Yield all arcs of this rank in pieces, with ``columns`` at their targets; all ranks must exhaust it."""
+        """Yield all arcs of this rank in pieces, with ``columns`` at their targets; all ranks must exhaust it.
+
+        Arcs ascend by source and target, so parallel ones are side by side, but a piece may end between them. Loops and
+        parallel edges are there if the graph keeps them.
+        """
         for number in range(arcs.rounds(self.block, self.comm)):
             start, stop = arcs.span(self.block, number)
             src, dst = arcs.ends(self.block, start, stop)

@@ -1,6 +1,7 @@
 """One call of every function that the backend answers, with the graph that it fits; plus variants of their arguments.
 
-A row is function → (kinds of graphs, list of arguments). ``A`` and ``B`` stand for two nodes of the graph.
+A row is function → (kinds of graphs that NetworkX's function takes, list of arguments). ``A`` and ``B`` stand for two
+nodes of the graph.
 """
 
 A, B = "first node", "last node"

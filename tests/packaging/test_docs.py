@@ -246,7 +246,7 @@ def test_formats_that_are_written_are_documented():
 
 
 def test_rules_of_loops_and_parallel_edges_are_documented():
-    """Check the rows of kept-edges.md; an algorithm may have its row in its own page, with "none" for NetworkX."""
+    """Check the rows of kept-edges.md; an algorithm may have its row in its own page."""
     page = (DOCS / "algorithms" / "kept-edges.md").read_text()
     pages = "".join(path.read_text() for path in (DOCS / "algorithms").glob("*.md"))
     rows = re.findall(r"^\|`(\w+)`\|(\w+)\|(\w+)\|(?:`(\w+)`(?:, refuses)?|none)\|$", pages, re.MULTILINE)

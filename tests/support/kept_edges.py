@@ -243,7 +243,7 @@ SINKS = {0: 1.0, 3: 2.0}
 (COMMUNITIES,) = ALGORITHMS["cdlp"].columns
 BY_WEIGHT = {"weighted": True}
 
-ORACLES: list[tuple[str, dict, Callable]] = [
+ORACLES: list[tuple[str, dict, Callable]] = [  # a new algorithm: KEPT of its cases
     ("apsp", {}, all_pairs),
     ("bc", {}, column("bc", between)),
     ("bc", {"k": None, **BY_WEIGHT}, column("bc", lambda g: between(g, "weight"))),

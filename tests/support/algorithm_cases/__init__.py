@@ -4,7 +4,7 @@
 ``STOPPED``: label → spec of a graph and parameters, for runs that are stopped and go on.
 ``VALID``: parameters of runs that the certificate accepts; a ``source`` is added where one is needed.
 ``WRONG``: parameters, changes of columns (column → {vertex: value}), the rule that they break, words of the message;
-on the graph that ``test_validate.py`` has for directed or undirected algorithms.
+on ``one_way`` or, for undirected algorithms, ``both_ways`` of ``test_validate.py``, whose docstrings draw them.
 ``KEPT``: parameters, and a function of a graph of ``kept_edges.py`` that returns column → {vertex: value}: the answers
 where loops and parallel edges are kept. Algorithms with several right answers are in ``FREE`` there.
 ``NUDGED``: parameters, column and step: changes that certificates on the GPU and on the CPU judge alike; only for
