@@ -11,14 +11,17 @@ padded to 8 bytes. The set of positions is
 
 The kind's word holds one more bit for each column: bit ``KIND_BITS`` + i is set if column i is one value for all rows.
 
-CPUs and GPUs share all of it but three widths, which :class:`WireLayout` names: that is simpler than one format. Warps
-end in any order, so a GPU needs bases and a stride that is fixed before the rows are counted, and a header that fills
-two sectors of memory; a rank on a CPU writes rows in order, and small messages of its many rounds should not grow by
-48 bytes. No file has the format, and ranks of one run are all on CPUs or all on GPUs.
+CPUs and GPUs share all of it but what :class:`WireLayout` names, widths and places of words: that is simpler than one
+format. Warps end in any order, so a GPU needs bases and a stride that is fixed before the rows are counted, and a
+header that fills two sectors of memory; a rank on a CPU writes rows in order, and small messages of its many rounds
+should not grow by ``GPU.header - CPU.header`` bytes. No file has the format, and ranks of one run are all on CPUs or all on GPUs.
 
 ``engine/sync/encodings.py`` writes and reads messages of CPU ranks. On GPUs ``finish`` in ``messages.cuh`` writes a
 header and ``incoming`` reads it; messages whose count is in the signal (``few`` in ``device_signals.cuh``) and messages
 of bits (``frontier_messages.cuh``) leave it unwritten. ``tests/gpu/test_wire.py`` reads messages of both backends.
+A message is refused where it arrives, in ``messages_came`` for kernels that the host launches and inside
+``gate.around`` of ``Exchanger::exchange`` for persistent ones, never in ``incoming``: all blocks must see the same
+``stalled``.
 
 The module lies in ``backend``, since the GPU's text is made here and ``engine`` imports ``backend``.
 """
@@ -109,7 +112,7 @@ class WireLayout(NamedTuple):
 
 
 HEADER_NUMBER = 0
-"""Word of a GPU's header with the number of the exchange."""
+"""Word of a GPU's header with the number of the exchange: of reduces and broadcasts over all runs, not of the round."""
 
 CPU = WireLayout(header=16, kind_word=0, count_word=1, stride_word=1, chunk_bits=6, bases=False)
 GPU = WireLayout(header=64, kind_word=1, count_word=2, stride_word=3, chunk_bits=10, bases=True)

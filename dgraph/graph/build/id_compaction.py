@@ -109,7 +109,7 @@ def to_gids(
         if missing < NONE:
             raise DataError(
                 f"{where(missing)}: an edge ends at {missing}, which the list of vertices does not hold; "
-                "add the vertex, or give the edges alone"
+                "add it to that list, or load the edges without one"
             )
     if within:
         size = column.size

@@ -121,7 +121,7 @@ def scattered_lines(path: str, packing: str, start: int, comm: Comm) -> Iterator
 def find_line(path: str, pattern: str, time: int) -> int:
     """Return the line number of the ``time``-th line, from 1, that begins with ``pattern``; 0 if there is none.
 
-    It reads the file, compressed or not, up to that line. Used for messages about refused files.
+    It reads the file, compressed or not, from its first line up to that one. Used for messages about refused files.
     """
     begins, before, count = re.compile(rb"(?m)^(\xef\xbb\xbf)?" + pattern.encode()), 0, 0
     with open(path, "rb") as file:

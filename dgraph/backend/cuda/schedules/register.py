@@ -68,7 +68,7 @@ class Schedule:
     Attributes:
         name: name on the command line, and of the function in its file ``NAME.cuh``.
         help: the idea, in one line.
-        source: publication.
+        source: publications; ``after`` and a number for what the paper does not have, which needs no model of its text.
         needs: schedules whose files its text includes before its own, in order.
         sums: True if it searches prefix sums of degrees.
         once: kernels of its file that prepare a run, in order.
