@@ -14,7 +14,8 @@ The kind's word holds one more bit for each column: bit ``KIND_BITS`` + i is set
 CPUs and GPUs share all of it but what :class:`WireLayout` names, widths and places of words: that is simpler than one
 format. Warps end in any order, so a GPU needs bases and a stride that is fixed before the rows are counted, and a
 header that fills two sectors of memory; a rank on a CPU writes rows in order, and small messages of its many rounds
-should not grow by ``GPU.header - CPU.header`` bytes. No file has the format, and ranks of one run are all on CPUs or all on GPUs.
+should not grow by ``GPU.header - CPU.header`` bytes. No file has the format, and ranks of one run are all on CPUs or
+all on GPUs.
 
 ``engine/sync/encodings.py`` writes and reads messages of CPU ranks. On GPUs ``finish`` in ``messages.cuh`` writes a
 header and ``incoming`` reads it; messages whose count is in the signal (``few`` in ``device_signals.cuh``) and messages

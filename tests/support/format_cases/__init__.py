@@ -4,8 +4,9 @@
 weights; ``UNDIRECTED``: those of the names whose edges have no direction; ``IDS``: suffix → ids of all vertices, where
 the format counts them.
 ``VALID``: name → function of n, edges (u, v, weight) with ids from 0 to n - 1, a function that spells a weight, and a
-generator of random numbers, that returns a valid text; ``PLAIN``: name → a reader as in ``plain_readers.py``: ``f(content, passed)`` returns
-direction, vertices or None, and edges; it appends lines that it skips to a list ``passed``, and refuses if these are the most.
+generator of random numbers, that returns a valid text; ``PLAIN``: name → a reader as in ``plain_readers.py``:
+``f(content, passed)`` returns direction, vertices or None, and edges; it appends lines that it skips to a list
+``passed``, and refuses if these are the most.
 """
 
 from importlib import import_module
