@@ -2,9 +2,9 @@
 
 igraph computes the modularity of all partitions. Peers have their graph before the clock starts, dgraph its loaded
 graph, and answers become arrays after it stops; calls alternate, after one of each of dgraph's that does not count and
-each after a pause, and each turn has its own seed. leidenalg is
-called after the others; it is left out where it is not installed, and of graphs of more than ``MOST_EDGES`` edges,
-where it takes minutes. On LFR graphs NMI is against the planted communities.
+each after a pause, and each turn has its own seed. leidenalg is called after the others; it is left out where it is not
+installed, and of graphs of more than ``MOST_EDGES`` edges, where it takes minutes. On LFR graphs NMI is against the
+planted communities.
 """
 
 from __future__ import annotations
@@ -64,9 +64,6 @@ PEERS, OURS, LAST = ("igraph", "networkit"), ("leiden", "louvain"), "leidenalg"
 GOALS = {"igraph": 1.8, "NetworKit": 1.0, "leidenalg": 15.0}
 """Peer → its seconds over those of leiden, geometric mean over the graphs, to be reached."""
 
-PAUSE = 0.1
-"""Seconds before each call: threads of OpenMP spin for some ms after a call, on cores that the next one needs."""
-
 SLOW = 20
 """Seconds of a call after which a side is not called again."""
 
@@ -106,7 +103,7 @@ def _alternating(sides: dict[str, Callable[[int], Callable[[], Any]]], repeat: i
         for name, call in sides.items():
             if max(clocks[name]["seconds"], default=0) > SLOW:
                 continue
-            time.sleep(PAUSE)
+            time.sleep(peers.REST)
             began = time.perf_counter(), time.process_time()
             labels = call(seed)
             clocks[name]["seconds"].append(time.perf_counter() - began[0])

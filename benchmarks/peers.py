@@ -211,15 +211,14 @@ JOBS = {"dgraph": _ours, "networkit": _networkit, "igraph": _igraph, "scipy": _s
 """Whole jobs: library → function of algorithm, vertices and source."""
 
 
-REST = 0.03
-"""Seconds between two calls of libraries in turns."""
+REST = 0.1
+"""Seconds before each call of libraries in turns: OpenMP threads spin after a call on cores that the next one needs."""
 
 
 def alternating(sides: Mapping[str, Callable[[], Any]], repeat: int) -> tuple[dict[str, Any], dict[str, list[float]]]:
     """Call the libraries in turns; return each one's answer, and the seconds of each call.
 
-    The first calls do not count. NetworkX, which compiles nothing and takes longest, is called once. Every call begins
-    ``REST`` after the one before it: OpenMP threads spin so long on cores that the next call needs.
+    The first calls do not count. NetworkX, which compiles nothing and takes longest, is called once.
     """
     seconds: dict[str, list[float]] = {library: [] for library in sides}
     answers = {}

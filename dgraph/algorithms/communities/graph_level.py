@@ -94,7 +94,7 @@ class GraphLevel:
 
 
 def threads_for(entries: int, team: Team) -> int:
-    """Return the threads that pay where so many entries are read."""
+    """Return the threads that pay where this number of entries is read."""
     return team.size if entries > SMALL else 1
 
 

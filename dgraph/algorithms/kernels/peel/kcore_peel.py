@@ -77,7 +77,7 @@ def push_phase(t, threads, graph, F, P, G, W, c):
     The first round of a level fills the queue itself.
     """
     queue, touched, count, base, alone = lists(W, c).queue, lists(W, c).touched, c[QUEUED], slot(c), threads == 1
-    lone = alone and c[MASTERS] == c[N]
+    all_here = alone and c[MASTERS] == c[N]
     if c[WHOLE]:
         find(t, threads, F, P, G, W, c)
         barrier(W.gate, threads)
@@ -103,7 +103,7 @@ def push_phase(t, threads, graph, F, P, G, W, c):
                 for e in range(load(offsets, u), load(offsets, u + 1)):
                     v = np.int64(load(neighbours, e))
                     before = np.int64(load(core, v))
-                    if lone:  # which neighbours remain is hard to predict: all are stored
+                    if all_here:  # which neighbours remain is hard to predict: all are stored
                         remaining = before - (before > level)
                         store(core, v, remaining)
                         least = min(least, remaining if remaining > level else np.int64(TOP))
