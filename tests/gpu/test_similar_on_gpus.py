@@ -77,12 +77,15 @@ MUTANTS = [
     ("if (step > 0 ? need > degree :", "if (step > 0 ? need >= degree :"),
     ("scaled(wide, degree, wide) < least) break", "scaled(wide, degree, wide) <= least) break"),
     ("step >= -1; step -= 2", "step >= 0; step -= 2"),
-    ("ballot(length >= SHORT)", "ballot(length > 2 * SHORT)"),
+    ("lane_past(through, entry)", "lane_past(through, entry + 1)"),
+    ("slot = 0; slot < room.segments", "slot = 1; slot < room.segments"),
+    ("windows.lacks << windows.bits : 0", "windows.lacks : 0"),
+    ("env.order[begin] > room.last", "true"),
     ("scaled(need, degree, width) < least) need++", "scaled(need, degree, width) <= least) need++"),
     ("values[place - 1] == value && best[place - 1] > w", "false"),
     ("value == room.least && vertex < room.last", "false"),
-    ("common >= need && w != v", "common >= need"),
-    ("i < end - begin; i += BLOCK) room.counts[i] = 0", "i < end - begin - 1; i += BLOCK) room.counts[i] = 0"),
+    ("if (w == v) continue;", ""),
+    ("room.counts[i] = 0, i += BLOCK", "i += BLOCK"),
     ("(i64)env.windows[middle] < window", "(i64)env.windows[middle] <= window"),
     ("room.filled = filled, room.size = 0", "room.filled = filled"),
     ("2 * total / (double)(one + two)", "total / (double)(one + two)"),
@@ -93,13 +96,13 @@ MUTANTS = [
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_mutants_are_rejected(mutant, monkeypatch):
-    monkeypatch.setattr(similar_cuda, "SHIFT", 7)
+    monkeypatch.setattr(similar_cuda, "SHIFT", 5)
     graph = graph_of()
     for measure in MEASURES:
         for k in (2, 33):
             try:
                 backend = same(graph, mutant, measure=measure, k=k)
-            except AssertionError:
+            except (AssertionError, IndexError):
                 return
             assert backend.device.changed == {mutant}
     pytest.fail("every answer was right")

@@ -31,7 +31,7 @@ class GpuCommonNeighbours(CommonNeighbours):
     @staticmethod
     def bytes(size: RowSize) -> int:
         """Return the bytes of rows by rising degree while they are sorted, and of ten vertices for each."""
-        return 72 * size.m + 200 * size.n
+        return 72 * size.m + 360 * size.n
 
     def most_similar(self, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the up to ``k`` most similar vertices of each vertex, as :class:`CommonNeighbours` does.
@@ -42,34 +42,31 @@ class GpuCommonNeighbours(CommonNeighbours):
         rows, device, k = self.rows, self.backend.device, min(k, max(self.rows.n - 1, 1))
         if self.measure >= ADAMIC_ADAR or rows.stop - rows.first < rows.n or not len(rows.targets):
             return super().most_similar(k)
-        xp, degrees = device.xp, np.diff(rows.offsets)
-        size = RowSize.whole(rows.n, len(rows.targets))
-        require(device, self.bytes(size) + 12 * max(k - 10, 0) * rows.n, f"lists of {k} similar vertices")
-        order = np.argsort(degrees, kind="stable").astype(np.uint32)
-        place = np.empty_like(order)
-        place[order] = np.arange(rows.n, dtype=np.uint32)
-        starts = device.put(np.concatenate([[0], np.cumsum(degrees[order])]))
-        alone = int(np.count_nonzero(degrees == 0))
-        places = self._rows(device.put(rows.offsets), device.put(rows.targets), device.put(place))
+        xp, size = device.xp, RowSize.whole(rows.n, len(rows.targets))
+        require(device, self.bytes(size) + 32 * max(k - 10, 0) * rows.n, f"lists of {k} similar vertices")
+        offsets, targets = device.put(rows.offsets), device.put(rows.targets)
+        degrees = xp.diff(offsets)
+        keys = degrees.astype(np.uint64) << np.uint64(32) | xp.arange(rows.n, dtype=np.uint64)
+        device.sort(keys)
+        order, widths = keys.astype(np.uint32), (keys >> np.uint64(32)).astype(np.uint32)
+        place = xp.empty_like(order)
+        place[order] = xp.arange(rows.n, dtype=np.uint32)
+        starts = xp.concatenate([xp.zeros(1, np.int64), xp.cumsum(widths, dtype=np.int64)])
+        alone = int(xp.count_nonzero(widths == 0))
+        places = self._rows(offsets, targets, place)
         begin = xp.ones(len(places), np.bool_)
         begin[1:] = places[1:] >> SHIFT != places[:-1] >> SHIFT
         begin[starts[alone:-1]] = True
         begins = xp.flatnonzero(begin)
         firsts, windows = xp.searchsorted(begins, starts), (places[begins] >> SHIFT).astype(np.uint32)
         begins = xp.concatenate([begins, starts[-1:]])
-        mine = np.arange(rows.n - 1, alone - 1, -1).astype(np.uint32)
-        best, values = xp.full((len(mine), k), NONE, np.uint32), xp.empty((len(mine), k), np.float64)
+        best, values = xp.full(rows.n * k, NONE, np.uint32), xp.empty(rows.n * k, np.float64)
         module = device.module(text(SHIFT), "similar")
-        arrays = [
-            starts, places, device.put(order), device.put(degrees[order].astype(np.uint32)), firsts, windows, begins,
-            device.put(mine), best, values, xp.zeros(1, np.uint64),
-        ]  # fmt: skip
-        module.set_environment(words_of(device, [*arrays, len(mine), rows.n, k, self.measure]))
+        arrays = [starts, places, order, widths, firsts, windows, begins, best, values, xp.zeros(1, np.uint64)]
+        module.set_environment(words_of(device, [*arrays, alone, rows.n, k, self.measure]))
         module.launch("most_similar", device.blocks * module.resident("most_similar"))
-        by_vertex = np.argsort(order[mine])
-        targets, similar = device.get(best)[by_vertex], device.get(values)[by_vertex]
-        row, column = np.nonzero(targets != NONE)
-        return order[mine][by_vertex][row].astype(np.int64), targets[row, column].astype(np.int64), similar[row, column]
+        filled = xp.flatnonzero(best != NONE)
+        return device.get(filled // k), device.get(best[filled].astype(np.int64)), device.get(values[filled])
 
     def _rows(self, offsets, targets, place):
         """Return the places of neighbours, ascending in the rows by place."""
