@@ -120,8 +120,10 @@ def test_mutants_of_the_kernel_are_rejected(mutant, monkeypatch):
 
 
 @pytest.mark.mpi_skip
-def test_rows_of_places_by_numpy_and_by_machine_code():
+def test_rows_of_places_by_numpy_and_by_threads(monkeypatch):
     """Compare both versions on graphs with loops and parallel edges, and with an empty one."""
+    for name in ("_split", "_copy"):
+        monkeypatch.setattr(degree_rows, name, getattr(degree_rows, name).py_func)
     draw = np.random.default_rng(1)
     for n, edges in ((1, 0), (5, 0), (60, 900)):
         ends = draw.integers(0, n, (2, edges))
@@ -129,13 +131,8 @@ def test_rows_of_places_by_numpy_and_by_machine_code():
         order = np.lexsort((target, source))
         offsets, neighbours = np.searchsorted(source[order], np.arange(n + 1)), target[order].astype(np.uint32)
         by_degree = np.argsort(np.diff(offsets), kind="stable")
-        place, answers = np.argsort(by_degree).astype(np.uint32), []
-        for orient in (degree_rows._orient_few, degree_rows._orient.py_func):
-            starts, begins = np.zeros((2, n + 2), np.int64)
-            targets, sources = np.zeros((2, neighbours.size), np.uint32)
-            orient(offsets, neighbours, by_degree, place, starts, targets, begins, sources)
-            count = starts[-2]
-            answers.append(
-                [starts[:-1].tolist(), begins[:-1].tolist(), targets[:count].tolist(), sources[:count].tolist()]
-            )
-        assert answers[0] == answers[1]
+        arrays = offsets, neighbours, by_degree, np.argsort(by_degree).astype(np.uint32)
+        expected = degree_rows._orient_few(*arrays)
+        for threads in (1, 3):
+            for rows, few in zip(degree_rows._orient(*arrays, threads), expected, strict=True):
+                assert [part.tolist() for part in rows] == [part.tolist() for part in few]

@@ -26,21 +26,22 @@ SMALL = 1 << 14
 """Vertices up to which a count is one part."""
 
 
-def triangles_at(ctx: Context, counter_of: Callable[[DegreeRows], Any]) -> tuple[np.ndarray, np.ndarray]:
+def triangles_at(ctx: Context, counter_of: Callable[[DegreeRows], Any], threads: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the number of triangles at each master and its number of distinct neighbours; collective.
 
-    Loops are left out, and parallel edges count once. ``counter_of`` makes a counter for oriented rows.
+    Loops are left out, and parallel edges count once. ``counter_of`` makes a counter for oriented rows,
+    which threads build.
 
     Returns:
         two int64 arrays (masters,).
     """
     with ctx.record("compute"):
-        rows = ctx.rows("ghosts", "degree", oriented=True)
+        rows = ctx.rows("ghosts", "degree", oriented=True, threads=threads)
         counter, number = counter_of(rows), 0
         parts = PARTS if ctx.local.n > SMALL else 1
         for offsets, targets in chain([(rows.offsets, rows.targets)], rows.pieces()):
             for middles in counter.count(offsets, targets, parts):
                 number += 1
                 boundary(ctx, CANCELLED, number, middles)
-        neighbours = np.diff(rows.offsets) + np.bincount(rows.targets, minlength=rows.slots)
+        neighbours = np.diff(rows.offsets) + np.diff(rows.entering[0])
         return rows.returned(counter.counts), rows.returned(neighbours)

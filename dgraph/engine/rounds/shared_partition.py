@@ -72,7 +72,7 @@ class SharedPartition:
         """Return the largest of one integer a rank."""
         return self.comm.largest(value)
 
-    def rows(self, scope: str = "ghosts", order: str = "gid", **options: bool) -> Any:
+    def rows(self, scope: str = "ghosts", order: str = "gid", **options: Any) -> Any:
         """Return rows with neighbours that other ranks own; see :func:`dgraph.graph.halo.rows_of`."""
         return rows_of(self.local, self.comm, scope, order, **options)
 

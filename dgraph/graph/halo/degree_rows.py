@@ -17,7 +17,8 @@ from dgraph.comm.owner_directed import scatter, swap
 from dgraph.graph.halo.collected_arcs import ROW, Rows, collected, offsets_of, rows_of_keys
 from dgraph.graph.halo.ghost_rows import GhostRows, mirror_lists, name_ghosts
 from dgraph.graph.local import LocalGraph
-from dgraph.graph.rows import transpose
+from dgraph.graph.rows import row_shares, sort_rows, transpose
+from partitioning.arrays.lazy_numba import compiles
 
 
 @dataclass
@@ -90,7 +91,7 @@ class DegreeRows(GhostRows):
         return np.searchsorted(self._keys, ends.astype(np.uint64) << ROW | others.astype(np.uint64)), values
 
 
-def degree_rows(local: LocalGraph, comm: Comm, oriented: bool) -> DegreeRows:
+def degree_rows(local: LocalGraph, comm: Comm, oriented: bool, threads: int = 1) -> DegreeRows:
     """Return the rows of this rank's masters; collective.
 
     Raises:
@@ -98,10 +99,10 @@ def degree_rows(local: LocalGraph, comm: Comm, oriented: bool) -> DegreeRows:
     """
     masters, degrees = local.masters, local.out_degree
     if oriented and comm.size == 1:
-        order, place, offsets, targets, entering = _arranged(local)
+        order, place, (offsets, targets), entering = _arranged(local, threads)
         nobody, lists = np.zeros(len(order), np.int32), [np.zeros(0, np.uint32)]
         return DegreeRows(comm, local.gids[order], place, offsets, targets, lists, lists, nobody, nobody[:0], entering)
-    source, target = _oriented(local) if oriented else _without_loops(local)
+    source, target = _oriented(local, threads) if oriented else _without_loops(local)
     if comm.total(int(source.max(initial=0) >= max(masters, 1))):
         keys = collected(local, comm, 0, (source, target), once=oriented)
         gids, sent, ghosts = name_ghosts(local, comm, keys)
@@ -137,61 +138,83 @@ def _without_loops(local: LocalGraph) -> Rows:
     return source[kept], target[kept]
 
 
-def _oriented(local: LocalGraph) -> Rows:
+def _oriented(local: LocalGraph, threads: int) -> Rows:
     """Return the sources and targets (lids) of local arcs to a vertex of higher degree, or gid."""
-    order, _, starts, targets, _ = _arranged(local)
+    order, _, (starts, targets), _ = _arranged(local, threads)
     order = order.astype(np.uint32)
     return np.repeat(order, np.diff(starts)), order[targets]
 
 
-def _arranged(local: LocalGraph) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Rows]:
-    """Return the order of vertices by degree and their places; starts and targets of oriented rows; arcs that enter."""
+def _arranged(local: LocalGraph, threads: int) -> tuple[np.ndarray, np.ndarray, Rows, Rows]:
+    """Return the order of vertices by degree and their places; oriented rows, and the arcs that enter each vertex."""
     offsets, neighbours = local.out.offsets, local.out.neighbours.view(np.uint32)
     order = _by_degree(local.gids, local.out_degree)
-    place, starts, begins = _places(order, np.uint32), *np.zeros((2, len(order) + 2), np.int64)
-    targets, sources = np.empty((2, neighbours.size), np.uint32)
-    _orient(offsets, neighbours, order, place, starts, targets, begins, sources)
-    count = starts[-2]
-    return order, place, starts[:-1], targets[:count], (begins[:-1], sources[:count])
+    place = _places(order, np.uint32)
+    if compiles(neighbours.size):
+        return order, place, *_orient(offsets, neighbours, order, place, threads)
+    return order, place, *_orient_few(offsets, neighbours, order, place)
 
 
-def _orient_few(offsets, neighbours, order, place, starts, targets, begins, sources):
+def _orient_few(offsets: np.ndarray, neighbours: np.ndarray, order: np.ndarray, place: np.ndarray) -> tuple[Rows, Rows]:
     source, target = place[np.repeat(np.arange(order.size), np.diff(offsets))], place[neighbours]
     kept = source < target
     keys = np.unique(source[kept].astype(np.uint64) << ROW | target[kept])
     source, target = keys >> ROW, keys.astype(np.uint32)
-    starts[:-1], targets[: keys.size] = offsets_of(source, order.size), target
-    begins[:-1], sources[: keys.size] = offsets_of(target, order.size), source[np.argsort(target, kind="stable")]
+    entering = source[np.argsort(target, kind="stable")].astype(np.uint32)
+    return (offsets_of(source, order.size), target), (offsets_of(target, order.size), entering)
 
 
-@njit(cache=True, nogil=True, few=_orient_few)
-def _orient(offsets, neighbours, order, place, starts, targets, begins, sources):
-    """Fill rows with the arcs to higher places, once for parallel arcs, which are adjacent, and with their reverses.
+def _orient(
+    offsets: np.ndarray, neighbours: np.ndarray, order: np.ndarray, place: np.ndarray, threads: int
+) -> tuple[Rows, Rows]:
+    """Return rows with the arcs to higher places, once for parallel arcs, which are adjacent, and their reverses."""
+    begins = np.append(0, np.cumsum(np.diff(offsets)[order]))
+    starts, entering = np.zeros((2, order.size + 1), np.int64)
+    both = np.empty(neighbours.size, np.uint32)
 
-    Rows are listed without branches, which half of the arcs would mispredict. Their reverses ascend, and rows that are
-    filled from these ascend, too.
-    """
-    k = 0
-    for p in range(order.size):
-        u, last = order[p], np.uint32(p)
+    def split(rows: slice) -> None:
+        _split(rows.start, rows.stop, offsets, neighbours, order, place, begins, both, starts, entering)
+
+    row_shares(split, begins, threads)
+    np.cumsum(starts, out=starts)
+    np.cumsum(entering, out=entering)
+    targets, sources = np.empty(starts[-1], np.uint32), np.empty(entering[-1], np.uint32)
+
+    def copy(rows: slice) -> None:
+        _copy(rows.start, rows.stop, begins, both, starts, targets, entering, sources)
+
+    row_shares(copy, begins, threads)
+    sort_rows(starts, targets, None, threads)
+    sort_rows(entering, sources, None, threads)
+    return (starts, targets), (entering, sources)
+
+
+@njit(cache=True, nogil=True)
+def _split(first, last, offsets, neighbours, order, place, begins, both, higher, lower):
+    """Store each row's places of neighbours in its part of ``both``: higher ones from the front, lower from the end."""
+    for p in range(first, last):
+        u, before, up, down = order[p], np.uint32(p), begins[p], begins[p + 1]
         for e in range(offsets[u], offsets[u + 1]):
             q = place[neighbours[e]]
-            targets[k] = q
-            k += (q > p) & (q != last)
-            last = q
-        starts[p + 2] = k
-    for e in range(k):
-        begins[targets[e] + 2] += 1
-    for p in range(order.size):
-        begins[p + 2] += begins[p + 1]
-    for p in range(order.size):
-        for e in range(starts[p + 1], starts[p + 2]):
-            begins[targets[e] + 1] += 1
-            sources[begins[targets[e] + 1] - 1] = p
-    for q in range(order.size):
-        for e in range(begins[q], begins[q + 1]):
-            starts[sources[e] + 1] += 1
-            targets[starts[sources[e] + 1] - 1] = q
+            if q == before:
+                continue
+            if q > p:
+                both[up] = q
+                up += 1
+            elif q < p:
+                down -= 1
+                both[down] = q
+            before = q
+        higher[p + 1], lower[p + 1] = up - begins[p], begins[p + 1] - down
+
+
+@njit(cache=True, nogil=True)
+def _copy(first, last, begins, both, starts, targets, entering, sources):
+    for p in range(first, last):
+        for i in range(starts[p + 1] - starts[p]):
+            targets[starts[p] + i] = both[begins[p] + i]
+        for i in range(entering[p + 1] - entering[p]):
+            sources[entering[p] + i] = both[begins[p + 1] - 1 - i]
 
 
 def _by_degree(gids: np.ndarray, degrees: np.ndarray) -> np.ndarray:

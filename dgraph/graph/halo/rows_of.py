@@ -15,7 +15,7 @@ ORDERS = {"own": ("gid", "id"), "all": ("gid", "id"), "ghosts": ("gid", "degree"
 
 def rows_of(
     local: LocalGraph, comm: Comm, scope: str, order: str = "gid", *, oriented: bool = False, weights: bool = False,
-    simple: bool = True,
+    simple: bool = True, threads: int = 1,
 ) -> GidRows | DegreeRows | NumberedRows:  # fmt: skip
     """Return rows in which neighbours have numbers that ascend in the order; collective.
 
@@ -29,6 +29,7 @@ def rows_of(
         oriented: rows by degree have arcs to higher numbers alone.
         weights: rows of "own" and "all" have the weights as ``costs``, if the graph has some.
         simple: loops and parallel arcs are left out; only rows of "own" can have them.
+        threads: threads that orient rows.
 
     Raises:
         UsageError: the scope does not have the order.
@@ -37,7 +38,7 @@ def rows_of(
         able = ", ".join(f"{scope}: {' or '.join(orders)}" for scope, orders in ORDERS.items())
         raise UsageError(f"there are no rows of scope {scope!r} in the order {order!r}; choose from {able}")
     if scope == "ghosts":
-        return gid_rows(local, comm) if order == "gid" else degree_rows(local, comm, oriented)
+        return gid_rows(local, comm) if order == "gid" else degree_rows(local, comm, oriented, threads)
     rows = numbered_rows(local, comm, order, weights)
     rows = rows.simple() if simple else rows
     return rows.gathered() if scope == "all" else rows

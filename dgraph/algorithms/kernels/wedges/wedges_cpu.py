@@ -46,7 +46,7 @@ class Wedges(HostSolver):
 
     def solve(self, ctx: Context) -> HostCounts:
         """Count; ranks move their rows by messages."""
-        return HostCounts(ctx, *triangles_at(ctx, partial(Counter, self.team)))
+        return HostCounts(ctx, *triangles_at(ctx, partial(Counter, self.team), self.team.size))
 
 
 class Counter:
