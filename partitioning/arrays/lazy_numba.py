@@ -114,11 +114,22 @@ def njit(
 
 
 def ready(function: Any, *args: Any) -> None:
-    """Compile a function for the types of these arguments, or load it; then it is called for small arrays, too."""
-    from numba import typeof
-
+    """Compile a function for the types of arrays and numbers, or load it; then it is called for small arrays, too."""
     dispatcher = function.numba() if isinstance(function, Deferred) else function
-    dispatcher.compile(tuple(map(typeof, args)))
+    if (kinds := (dispatcher, *map(_kind, args))) not in _made_ready:
+        from numba import typeof
+
+        dispatcher.compile(tuple(map(typeof, args)))
+        _made_ready.add(kinds)
+
+
+_made_ready: set[tuple] = set()
+"""Functions and kinds of their arguments: Numba takes 10 µs to name the type of an array."""
+
+
+def _kind(arg: Any) -> Any:
+    array = isinstance(arg, np.ndarray)
+    return (arg.dtype, arg.ndim, arg.flags.c_contiguous, arg.flags.writeable) if array else type(arg)
 
 
 @contextmanager

@@ -222,3 +222,25 @@ def test_threads_share_the_object_of_the_first_call(monkeypatch):
 
     monkeypatch.setattr(lazy_numba, "_lock", Waited())
     assert deferred.numba() is compiled_function
+
+
+def test_each_kind_of_arguments_compiles_once():
+    """Let calls of a second run find what the first one compiled, and compile what has other types."""
+    longs, ints = np.zeros(0, np.int64), np.zeros(0, np.int32)
+    frozen = np.zeros(0, np.int64)
+    frozen.flags.writeable = False
+    twice = np.zeros((4, 4))
+
+    class Dispatcher:
+        def __init__(self):
+            self.compiled = []
+
+        def compile(self, types):
+            self.compiled.append(types)
+
+    dispatcher = Dispatcher()
+    kinds = [(longs, 0), (ints, 0), (longs, 0.5), (frozen, 0), (longs,), (twice, 0), (twice[:, ::2], 0), (None, 0)]
+    for _ in range(3):
+        for args in kinds:
+            lazy_numba.ready(dispatcher, *args)
+    assert len(dispatcher.compiled) == len(set(dispatcher.compiled)) == len(kinds)
