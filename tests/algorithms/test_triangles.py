@@ -9,7 +9,7 @@ from flat_run import flat_run
 from test_battery import combinations, equal, graph_of, solve
 
 import dgraph
-from dgraph.algorithms.kernels.wedges import wedges_memory
+from dgraph.algorithms.kernels.wedges import wedges_cpu, wedges_memory
 from dgraph.comm import SerialComm, world
 from dgraph.errors import ValidationFailed
 from dgraph.graph.halo import degree_rows
@@ -136,3 +136,21 @@ def test_rows_of_places_by_numpy_and_by_threads(monkeypatch):
         for threads in (1, 3):
             for rows, few in zip(degree_rows._orient(*arrays, threads), expected, strict=True):
                 assert [part.tolist() for part in rows] == [part.tolist() for part in few]
+
+
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize("threads", [1, 2])
+def test_short_rows_are_merged_in_place(threads, monkeypatch):
+    """Merge rows with loops and parallel arcs, in several parts."""
+    monkeypatch.setattr(wedges_cpu, "compiles", lambda arcs: True)
+    monkeypatch.setattr(wedges_cpu, "SMALL", 8)
+    monkeypatch.setattr(wedges_cpu, "triangles_at", None)
+    src, dst = np.tile(np.random.default_rng(7).integers(0, 16, (2, 30)), 2)
+    graph = dgraph.Graph.from_edges(
+        src, dst, n=16, directed=False, keep_loops=True, keep_parallel=True, comm=SerialComm(),
+        device=dgraph.Cpu(threads=threads),
+    )  # fmt: skip
+    triangles, degree = counted(16, np.append(src, dst), np.append(dst, src))
+    assert triangles.sum() > 9
+    np.testing.assert_array_equal(dgraph.run("triangles", graph)["triangles"], triangles)
+    np.testing.assert_allclose(dgraph.run("lcc", graph)["lcc"], 2 * triangles / np.maximum(degree * (degree - 1), 1))

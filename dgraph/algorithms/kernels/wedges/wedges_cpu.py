@@ -1,5 +1,8 @@
 """Triangles on CPU threads: wedges of oriented rows are looked up in the row of their middle corner.
 
+Where all rows of one rank are short (roads, grids) they are not oriented: the ends of two adjacent
+vertices' rows are merged in place.
+
 [Chiba & Nishizeki 1985; Latapy 2008] Each edge leads from its lower to its higher end in the order of numbers, so each
 triangle u → v → w, u → w is found once. For every v its row is marked; then the rest of the row behind v of each u is
 looked up. A wedge costs one read of a mark; marks of hubs, whose numbers are the highest, lie side by side.
@@ -14,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph.algorithms.edge_triangles.triangle_counts import triangles_at
+from dgraph.algorithms.edge_triangles.triangle_counts import CANCELLED, PARTS, triangles_at
 from dgraph.algorithms.kernels.wedges.corner_counts import HostCounts
 from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
 from dgraph.backend.cpu.threads.host_solver import HostSolver
@@ -22,13 +25,18 @@ from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.backend.row_solver import RowSize
 from dgraph.engine.rounds.context import Context
+from dgraph.engine.rounds.passes import boundary
 from dgraph.graph.halo import DegreeRows
+from partitioning.arrays.lazy_numba import compiles
 
 CHUNK = 32
 """Vertices that a thread takes at a time, hubs first."""
 
 SMALL = 1 << 14
 """Edges up to which one thread counts."""
+
+SHORT = 16
+"""Longest row of graphs whose rows are merged as they are."""
 
 
 class Wedges(HostSolver):
@@ -46,7 +54,21 @@ class Wedges(HostSolver):
 
     def solve(self, ctx: Context) -> HostCounts:
         """Count; ranks move their rows by messages."""
+        if ctx.comm.size == 1 and ctx.local.largest_degree <= SHORT and compiles(ctx.local.arcs):
+            with ctx.record("compute"):
+                return HostCounts(ctx, *self._merged(ctx))
         return HostCounts(ctx, *triangles_at(ctx, partial(Counter, self.team), self.team.size))
+
+    def _merged(self, ctx: Context) -> tuple[np.ndarray, np.ndarray]:
+        """Return the triangles at each vertex and its distinct neighbours, of the rows as they are."""
+        rows, count = ctx.local.out, ctx.local.size
+        triangles, distinct = np.zeros((2, count), np.int64)
+        bounds = np.linspace(0, count, (PARTS if count > SMALL else 1) + 1).astype(np.int64)
+        for number, (begin, end) in enumerate(pairwise(bounds.tolist()), 1):
+            taken = np.array([begin])
+            self.team.run(_merge, self.team.size, rows.offsets, rows.neighbours, triangles, distinct, taken, end)
+            boundary(ctx, CANCELLED, number, end - begin)
+        return triangles, distinct
 
 
 class Counter:
@@ -74,6 +96,40 @@ class Counter:
                 self.counts, np.array([begin]), end,
             )  # fmt: skip
             yield end - begin
+
+
+@plain_first
+@njit(**OPTIONS)
+def _merge(t, threads, offsets, neighbours, triangles, distinct, taken, end):
+    """Count triangles u < v < w at each v; loops and further parallel arcs, which are adjacent, are skipped."""
+    while True:
+        begin = fetch_add(taken, 0, CHUNK)
+        if begin >= end:
+            return
+        for v in range(begin, min(begin + CHUNK, end)):
+            first, stop, here, before = offsets[v], offsets[v + 1], 0, np.int64(-1)
+            for arc in range(first, stop):
+                u = np.int64(neighbours[arc])
+                if u in (v, before):
+                    continue
+                before = u
+                distinct[v] += 1
+                if u > v:
+                    continue
+                both, i, j, counted = 0, offsets[u + 1] - 1, stop - 1, np.int64(v)
+                while neighbours[i] > v and neighbours[j] > v:
+                    w, other = np.int64(neighbours[i]), np.int64(neighbours[j])
+                    if w == other and w != counted:
+                        fetch_add(triangles, w, 1)
+                        both += 1
+                        counted = w
+                    i -= w >= other
+                    j -= other >= w
+                if both:
+                    fetch_add(triangles, u, both)
+                    here += both
+            if here:
+                fetch_add(triangles, v, here)
 
 
 @plain_first
