@@ -122,14 +122,19 @@ def moving(v, scale, price, rows, labels, mass_of, bounds) -> np.ndarray:
 
 
 @narrow
-def find_gaining(
-    taken, scale, price, most, rows, totals, bounds, flags, all_sums, all_touched
+def _find_gaining(
+    taken, vertices, passes, scale, price, most, rows, totals, bounds, flags, all_sums, all_touched
 ) -> Iterator[None]:  # fmt: skip
     """Flag vertices that gain by a move."""
     yield
     v = moving(np.arange(len(flags)), scale, price, rows, totals[0], totals[1], bounds)
     gains = v[chosen_labels(v, scale, price, most, rows, totals, bounds, None) != totals[0][v]]
     flags[gains], bounds[0][gains] = 1, -np.inf
+
+
+def find_gaining(taken, vertices, passes, *args) -> Iterator[None] | None:
+    """Return array rounds that flag vertices that gain by a move; moves in turn have none."""
+    return None if passes else _find_gaining(taken, vertices, passes, *args)
 
 
 @narrow

@@ -8,7 +8,7 @@ from dgraph._support.compiled import njit
 from dgraph.algorithms.communities.community_arrays import ALONE, ROUNDING, first_plain
 from dgraph.algorithms.communities.exact_gains import as_float, exceeds, gain
 from dgraph.algorithms.communities.graph_level import GraphLevel, tally
-from dgraph.backend.cpu.threads.atomics import INLINE, INNER, OPTIONS, add_into, barrier, load, mixed, store
+from dgraph.backend.cpu.threads.atomics import INLINE, INNER, OPTIONS, add_into, barrier, load, mixed, pointers
 
 GROUPS, FEW_GROUPS, SPARSE = 16, 4, 8
 """Sub-rounds of a round, and of one in which at most one of ``SPARSE`` vertices is active: few are neighbours."""
@@ -118,19 +118,20 @@ def _relabel(old, new, rows, chosen, owners, slack, outflow, drift):
         outflow: gets the mass that leaves each new community.
         drift: of the partition.
     """
-    offsets, targets, _, mass, _ = rows
-    for v in range(len(old)):
+    n, (offsets, targets, _, mass, _) = len(old), pointers(rows)
+    old, new, chosen, owners, slack, outflow, drift = pointers((old, new, chosen, owners, slack, outflow, drift))
+    for v in range(n):
         most = chosen[old[v]]
         if most < 0 or offsets[v + 1] - offsets[v] > offsets[most + 1] - offsets[most]:
             chosen[old[v]] = v
-    for community in range(len(old)):
+    for community in range(n):
         v = chosen[community]
         if v >= 0:
             owner = owners[new[v]]
             most = -1 if owner < 0 else chosen[owner]
             if most < 0 or offsets[v + 1] - offsets[v] > offsets[most + 1] - offsets[most]:
                 owners[new[v]] = community
-    for v in range(len(old)):
+    for v in range(n):
         place = new[chosen[old[v]]]
         if place == new[v] and owners[place] == old[v]:
             continue
@@ -148,9 +149,9 @@ def gather(v, offsets, targets, weights, labels, sums, touched):
 
     ``touched`` has an entry more than there are labels.
     """
-    count = 0
+    count = np.int64(0)
     for i in range(offsets[v], offsets[v + 1]):
-        count = tally(load(labels, load(targets, i)), load(weights, i), sums, touched, count)
+        count = tally(labels[targets[i]], weights[i], sums, touched, count)
     return count
 
 
@@ -168,14 +169,14 @@ def stays(v, scale, price, rows, labels, mass_of, bounds):
     others have lost at most the drift.
     """
     slack, crossed, _, drift, _, _ = bounds
-    least = load(slack, v)
+    least = slack[v]
     if least == -np.inf:
         return False
-    weight, cost = float(scale) * float(load(crossed, v)), float(price) * float(load(rows[3], v))
+    weight, cost = float(scale) * float(crossed[v]), float(price) * float(rows[3][v])
     outflows = drift[0] + drift[1]
     if estimated(v, rows[0], drift):
         weight, outflows = weight * drift[2], 0.0
-    change = cost * (float(load(mass_of, load(labels, v))) + outflows)
+    change = cost * (float(mass_of[labels[v]]) + outflows)
     return weight + change + ROUNDING * (abs(weight) + change) < least
 
 
@@ -183,42 +184,43 @@ def stays(v, scale, price, rows, labels, mass_of, bounds):
 def cross(u, own, old, new, weight, crossed, alone):
     """Note for u, whose label is ``own``, that a neighbour has moved."""
     if new == own:
-        add_into(crossed, u, -weight, alone)
+        add_into(crossed, np.int64(u), -weight, alone)
     else:
-        add_into(crossed, u, 2 * weight if old == own else weight, alone)
+        add_into(crossed, np.int64(u), 2 * weight if old == own else weight, alone)
 
 
 @njit(**INLINE)
 def apply_move(v, old, new, mass, totals, bounds, alone):
     """Move the totals of v, but for counts; return half the change of the squares over the mass, and the outflow."""
     _, mass_of, members, _ = totals
+    old, new, one = np.int64(old), np.int64(new), np.int64(1)  # types of one add_into
     left, joined = add_into(mass_of, old, -mass, alone), add_into(mass_of, new, mass, alone)
-    add_into(members, 2 * old, -1, alone)
-    add_into(members, 2 * old + 1, -v, alone)
-    add_into(members, 2 * new, 1, alone)
-    add_into(members, 2 * new + 1, v, alone)
+    add_into(members, 2 * old, -one, alone)
+    add_into(members, 2 * old + 1, np.int64(-v), alone)
+    add_into(members, 2 * new, one, alone)
+    add_into(members, 2 * new + 1, np.int64(v), alone)
     return joined - left + mass, add_into(bounds[2], old, mass, alone) + mass
 
 
 @njit(**INLINE)
-def shift(v, new, rows, totals, bounds):
-    """Move v to another community, alone."""
+def shift(v, new, rows, totals, bounds, alone):
+    """Move v to another community; there is one thread, so ``alone`` is True."""
     offsets, targets, weights, mass, counts = rows
     labels, counts_of, crossed, drift, old = totals[0], totals[3], bounds[1], bounds[3], totals[0][v]
-    drift[1] = max(drift[1], float(apply_move(v, old, new, mass[v], totals, bounds, True)[1]))
+    drift[1] = max(drift[1], float(apply_move(v, old, new, mass[v], totals, bounds, alone)[1]))
     counts_of[old] -= counts[v]
     counts_of[new] += counts[v]
     labels[v] = new
     for i in range(offsets[v], offsets[v + 1]):
-        cross(targets[i], labels[targets[i]], old, new, weights[i], crossed, True)
+        cross(targets[i], labels[targets[i]], old, new, np.int64(weights[i]), crossed, alone)
 
 
 @njit(**INLINE)
-def empty_label(v, members):
+def empty_label(v, members, n):
     """Return the first label from v on, cyclically, that no vertex has."""
     c = v
     while members[2 * c] > 0:
-        c = c + 1 if 2 * c + 2 < len(members) else 0
+        c = np.int32(c + 1 if c + 1 < n else 0)
     return c
 
 
@@ -229,7 +231,7 @@ def is_better(exact, best, label, chosen, own):
 
 
 @njit(**INLINE)
-def best_move(v, scale, price, most, rows, totals, bounds, sums, touched, salt, group, groups):
+def best_move(v, scale, price, most, rows, totals, bounds, sums, touched, salt, group, groups, balanced):
     """Return the label that v should have, ``ALONE`` for any empty one, and set its bounds.
 
     ``sums`` is 0 again afterwards.
@@ -248,6 +250,7 @@ def best_move(v, scale, price, most, rows, totals, bounds, sums, touched, salt, 
         group: sub-round, whose vertices move at once; two lone ones then only join towards the smaller label, and a
             vertex leaves only for its own label, if no vertex has it. -1: v moves alone.
         groups: sub-rounds of the round.
+        balanced: True sets the margin of v.
     """
     offsets, targets, weights, mass, counts = rows
     labels, mass_of, members, counts_of = totals
@@ -258,9 +261,9 @@ def best_move(v, scale, price, most, rows, totals, bounds, sums, touched, salt, 
     staying = gain(scale, sums[own], cost, kept - mass[v])
     best, rival = staying, gain(0, 0, 0, 0)
     for k in range(touched_labels):
-        c = load(touched, k)
-        exact = gain(scale, load(sums, c), cost, load(mass_of, c))
-        store(sums, c, 0)
+        c = touched[k]
+        exact = gain(scale, sums[c], cost, mass_of[c])
+        sums[c] = 0
         if c == own:
             continue
         if (
@@ -283,7 +286,7 @@ def best_move(v, scale, price, most, rows, totals, bounds, sums, touched, salt, 
     first, second, price_then = as_float(best), as_float(rival), float(cost) * (float(kept) + outflows)
     slack[v] = first - second + price_then - ROUNDING * (abs(first) + second + price_then)
     crossed[v] = 0
-    if len(margins):
+    if balanced:
         margins[v] = max(first, 0.0) - as_float(staying)
     if estimate and (chosen != own or members[2 * own] == 1):
         slack[v] = -np.inf
@@ -308,11 +311,12 @@ def by_group(t, threads, gate, wanted, salt, groups, starts, places, order):
     All threads call it, and wait for each other at their next barrier. ``places`` of a thread: 0; gets the numbers of
     its vertices, and then their places, by sub-round.
     """
-    n, mine = len(wanted), places[t]
+    n = len(wanted)
+    wanted, order, starts, mine = pointers((wanted, order, starts, places[t]))
     first, last = n * t // threads, n * (t + 1) // threads
     for v in range(first, last):
-        if load(wanted, v):
-            add_into(mine, group_of(v, salt, groups), 1, True)
+        if wanted[v]:
+            mine[group_of(v, salt, groups)] += 1
     barrier(gate, threads)
     if t == 0:
         total = 0
@@ -325,5 +329,7 @@ def by_group(t, threads, gate, wanted, salt, groups, starts, places, order):
         starts[groups] = total
     barrier(gate, threads)
     for v in range(first, last):
-        if load(wanted, v):
-            store(order, add_into(mine, group_of(v, salt, groups), 1, True), v)
+        if wanted[v]:
+            group = group_of(v, salt, groups)
+            order[mine[group]] = v
+            mine[group] += 1

@@ -8,7 +8,7 @@ import numpy as np
 
 from dgraph._support.compiled import njit
 from dgraph.algorithms.communities.community_arrays import first_plain, fold_rows, pack_rows
-from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, add_into, fetch_add, load, prefetch, store
+from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, add_into, fetch_add, load, pointers, prefetch, store
 from dgraph.backend.cpu.threads.team import Team
 
 CHUNK = 256
@@ -113,7 +113,7 @@ def chunk_of(rows, threads):
 def prefetch_row(order, k, end, rows):
     """Prefetch the row of a vertex that this thread takes soon, of those before ``end``."""
     if k + AHEAD < end:
-        first = load(rows[0], max(load(order, k + AHEAD), 0))
+        first = rows[0][max(order[k + AHEAD], 0)]
         prefetch(rows[1], first)
         prefetch(rows[2], first)
 
@@ -121,9 +121,9 @@ def prefetch_row(order, k, end, rows):
 @njit(**INLINE)
 def tally(label, weight, sums, touched, count):
     """Add a weight > 0 to the sum of a label, which is 0 where it is new; return the number of touched labels."""
-    before = load(sums, label)
-    store(touched, count, label)
-    store(sums, label, before + weight)
+    before = sums[label]
+    touched[count] = label
+    sums[label] = before + weight
     return count + (before == 0)  # no branch, which would be mispredicted often
 
 
@@ -134,27 +134,31 @@ def _fold(
     counts_of, all_sums, all_touched,
 ):  # fmt: skip
     """Write the row of each group, with one arc for each neighbouring group, and the totals of its vertices."""
+    n, last = len(order), len(lengths)
+    rows, sums, touched = pointers(rows), *pointers((all_sums[t], all_touched[t]))
+    starts, order, firsts, loops, groups, out_targets, out_weights, lengths, loops_of, mass_of, counts_of = pointers(
+        (starts, order, firsts, loops, groups, out_targets, out_weights, lengths, loops_of, mass_of, counts_of)
+    )
     offsets, targets, weights, mass, counts = rows
-    sums, touched = all_sums[t], all_touched[t]
     while True:
         first = fetch_add(taken, 0, CHUNK)
-        if first >= len(lengths):
+        if first >= last:
             return
-        for group in range(first, min(first + CHUNK, len(lengths))):
-            count = loop = total = inner = 0
+        for group in range(first, min(first + CHUNK, last)):
+            count = loop = total = inner = np.int64(0)
             for k in range(starts[group], starts[group + 1]):
                 v = order[k]
-                prefetch_row(order, k, len(order), rows)
+                prefetch_row(order, k, n, rows)
                 loop, total, inner = loop + loops[v], total + mass[v], inner + counts[v]
                 for i in range(offsets[v], offsets[v + 1]):
-                    count = tally(load(groups, load(targets, i)), load(weights, i), sums, touched, count)
+                    count = tally(groups[targets[i]], weights[i], sums, touched, count)
             loops_of[group], mass_of[group], counts_of[group] = loop + sums[group], total, inner
             place = firsts[group]
             for k in range(count):
-                other = load(touched, k)
-                store(out_targets, place, other)
-                store(out_weights, place, load(sums, other))
-                store(sums, other, 0)
+                other = touched[k]
+                out_targets[place] = other
+                out_weights[place] = sums[other]
+                sums[other] = 0
                 place += other != group
             lengths[group] = place - firsts[group]
 
@@ -164,6 +168,9 @@ def _fold(
 def _pack(t, threads, taken, firsts, offsets, targets, weights, out_targets, out_weights):
     """Move rows together."""
     n = len(offsets) - 1
+    firsts, offsets, targets, weights, out_targets, out_weights = pointers(
+        (firsts, offsets, targets, weights, out_targets, out_weights)
+    )
     while True:
         first = fetch_add(taken, 0, CHUNK)
         if first >= n:
@@ -171,8 +178,8 @@ def _pack(t, threads, taken, firsts, offsets, targets, weights, out_targets, out
         for group in range(first, min(first + CHUNK, n)):
             shift = firsts[group] - offsets[group]
             for i in range(offsets[group], offsets[group + 1]):
-                store(out_targets, i, load(targets, i + shift))
-                store(out_weights, i, load(weights, i + shift))
+                out_targets[i] = targets[i + shift]
+                out_weights[i] = weights[i + shift]
 
 
 @first_plain

@@ -27,7 +27,7 @@ from dgraph.algorithms.communities.community_totals import (
 )
 from dgraph.algorithms.communities.exact_gains import gain
 from dgraph.algorithms.communities.graph_level import chunk_of, prefetch_row
-from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, add_into, barrier, fetch_add, load, mixed, store
+from dgraph.backend.cpu.threads.atomics import INLINE, INNER, OPTIONS, add_into, barrier, fetch_add, mixed, pointers
 
 
 def move(
@@ -103,11 +103,14 @@ def _round(
     has the old labels of the vertices that moved. ``changes`` of a thread: of the weight within communities; half of
     the one of the sum of squares of masses, in limbs of 32, 32 and 64 bits; the largest outflow.
     """
+    by_group(t, threads, gate, active, salt, groups, starts, places, order)
+    rows, totals, bounds = pointers(rows), pointers(totals), pointers(bounds)
+    mine, sums, touched = pointers((changes[t], all_sums[t], all_touched[t]))
+    starts, order, proposed, active = pointers((starts, order, proposed, active))
     offsets, targets, weights, mass, counts = rows
     labels, mass_of, _, counts_of = totals
     slack, crossed, _, drift, margins, inflow = bounds
-    mine, change, alone = changes[t], 0, threads == 1
-    by_group(t, threads, gate, active, salt, groups, starts, places, order)
+    change, alone = 0, threads == 1
     barrier(gate, threads)
     for group in range(groups):
         low, high = starts[group], starts[group + 1]
@@ -119,15 +122,15 @@ def _round(
             if first >= high:
                 break
             for k in range(first, min(first + size, high)):
-                v = load(order, k)
+                v = order[k]
                 prefetch_row(order, k, high, rows)
                 active[v], order[k] = 0, -1
                 if stays(v, scale, price, rows, labels, mass_of, bounds):
                     continue
                 new = best_move(
-                    v, scale, price, most, rows, totals, bounds, all_sums[t], all_touched[t], salt, group, groups
+                    v, scale, price, most, rows, totals, bounds, sums, touched, salt, group, groups, balanced
                 )
-                if new != load(labels, v):
+                if new != labels[v]:
                     order[k], proposed[v] = v, new
                     if balanced:
                         add_into(inflow, new, mass[v], alone)
@@ -136,7 +139,7 @@ def _round(
         if balanced or most < UNLIMITED:
             if t == 0:
                 if balanced:
-                    _balance(order[low:high], price, mass, labels, proposed, margins, inflow, salt)
+                    _balance(low, high, order, price, mass, labels, proposed, margins, inflow, salt)
                 for k in range(low, high):
                     v = order[k]
                     if v < 0:
@@ -150,9 +153,9 @@ def _round(
             barrier(gate, threads)
         first, last = low + (high - low) * t // threads, low + (high - low) * (t + 1) // threads
         for k in range(first, last):
-            v = load(order, k)
+            v = order[k]
             if v >= 0:
-                old, new, amount = load(labels, v), load(proposed, v), load(mass, v)
+                old, new, amount = labels[v], proposed[v], mass[v]
                 labels[v], proposed[v] = new, old
                 difference, left = apply_move(v, old, new, amount, totals, bounds, alone)
                 _add_squares(mine, amount, difference)
@@ -166,39 +169,40 @@ def _round(
             if first >= high:
                 break
             for k in range(first, min(first + size, high)):
-                v = load(order, k)
+                v = order[k]
                 if v < 0:
                     continue
                 prefetch_row(order, k, high, rows)
-                old, new = load(proposed, v), load(labels, v)
+                old, new = proposed[v], labels[v]
                 for i in range(offsets[v], offsets[v + 1]):
-                    u, weight = load(targets, i), np.int64(load(weights, i))
-                    before, after = load(proposed, u), load(labels, u)
+                    u, weight = targets[i], np.int64(weights[i])
+                    before, after = proposed[u], labels[u]
                     cross(u, after, old, new, weight, crossed, alone)
                     weight <<= before == after  # the other end does not move
                     if after == new:
                         change += weight
                     else:
-                        store(active, u, 1)
+                        active[u] = 1
                     if before == old:
                         change -= weight
         barrier(gate, threads)
         first, last = low + (high - low) * t // threads, low + (high - low) * (t + 1) // threads
         for k in range(first, last):
-            v = load(order, k)
+            v = order[k]
             if v >= 0:
-                store(proposed, v, load(labels, v))
+                proposed[v] = labels[v]
     mine[0] = change
 
 
-@njit(**OPTIONS)
-def _balance(vertices, price, mass, labels, proposed, margins, inflow, salt):
+@njit(**INNER)
+def _balance(low, high, order, price, mass, labels, proposed, margins, inflow, salt):
     """Set the margin of vertices that do not move to -1, and ``inflow`` to 0.
 
     If all others moved, the gain of a vertex might be gone. Then it moves with the probability that leaves a gain of 0
     where all have one gain for their mass.
     """
-    for v in vertices:
+    for k in range(low, high):
+        v = order[k]
         if v < 0:
             continue
         old, new = labels[v], proposed[v]
@@ -207,7 +211,8 @@ def _balance(vertices, price, mass, labels, proposed, margins, inflow, salt):
             draw = mixed(np.int64(v), salt + 1) & (DRAWS - 1)
             if not float(price * mass[v]) * float(others) * float(draw) < margins[v] * float(DRAWS):
                 margins[v] = -1
-    for v in vertices:
+    for k in range(low, high):
+        v = order[k]
         if v >= 0:
             inflow[labels[v]] = inflow[proposed[v]] = 0
 

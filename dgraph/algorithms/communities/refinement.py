@@ -23,7 +23,7 @@ from dgraph.algorithms.communities.community_totals import GROUPS, Partition, by
 from dgraph.algorithms.communities.exact_gains import as_float, exceeds, gain
 from dgraph.algorithms.communities.graph_level import CHUNK, chunk_of, prefetch_row, tally, threads_for
 from dgraph.algorithms.communities.units import Units
-from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, add_into, barrier, fetch_add, load, mixed, store
+from dgraph.backend.cpu.threads.atomics import INLINE, INNER, OPTIONS, add_into, barrier, fetch_add, mixed, pointers
 
 NOISE_BITS = 12
 """Binary logarithm of the number of values of the noise."""
@@ -72,21 +72,25 @@ def _refine(
     join a part in this sub-round. Only where several join one may they have arcs to each other, so only then their
     rows are read again.
     """
+    n, groups = len(labels), len(starts) - 1
+    by_group(t, threads, gate, wanted, salt, groups, starts, places, order)
+    rows, sums, touched = pointers(rows), *pointers((all_sums[t], all_touched[t]))
+    starts, order, joined, labels, mass_of, parts, proposed, totals, change = pointers(
+        (starts, order, joined, labels, mass_of, parts, proposed, totals, change)
+    )
     offsets, targets, weights, mass, _ = rows
-    sums, touched, n = all_sums[t], all_touched[t], len(labels)
-    by_group(t, threads, gate, wanted, salt, GROUPS, starts, places, order)
     while True:
-        first = fetch_add(taken, 3 * GROUPS, CHUNK)
+        first = fetch_add(taken, 3 * groups, CHUNK)
         if first >= n:
             break
         for v in range(first, min(first + CHUNK, n)):
             weight = 0
             for i in range(offsets[v], offsets[v + 1]):
-                if load(labels, load(targets, i)) == labels[v]:
-                    weight += load(weights, i)
+                if labels[targets[i]] == labels[v]:
+                    weight += weights[i]
             totals[4 * v + INSIDE] = weight
     barrier(gate, threads)
-    for group in range(GROUPS):
+    for group in range(groups):
         low, high = starts[group], starts[group + 1]
         size = chunk_of(high - low, threads)
         while True:
@@ -98,8 +102,9 @@ def _refine(
                 prefetch_row(order, k, high, rows)
                 if totals[4 * v + SIZE] == 1 and parts[v] == v:
                     part, change[v] = _choose(
-                        v, scale, price, rows, labels, mass_of, parts, totals, salt, group, factor, draws, sums, touched
-                    )
+                        v, scale, price, rows, labels, mass_of, parts, totals, salt, group, groups, factor, draws, sums,
+                        touched,
+                    )  # fmt: skip
                     if part != v:
                         proposed[v] = part
                         joined[fetch_add(taken, 3 * group + 1, 1)] = v
@@ -117,41 +122,42 @@ def _refine(
                     continue
                 weight = change[v]
                 for i in range(offsets[v], offsets[v + 1]):
-                    u = load(targets, i)
-                    if load(proposed, u) == part and load(parts, u) != part:
-                        weight -= load(weights, i)
+                    u = targets[i]
+                    if proposed[u] == part and parts[u] != part:
+                        weight -= weights[i]
                 change[v] = weight
         barrier(gate, threads)
-        for v in joined[count * t // threads : count * (t + 1) // threads]:
+        for k in range(count * t // threads, count * (t + 1) // threads):
+            v = joined[k]
             part = parts[v] = proposed[v]
             totals[4 * v + SIZE] = totals[4 * v + MASS] = totals[4 * part + JOINS] = 0
-            add_into(totals, 4 * part + SIZE, 1, threads == 1)
+            add_into(totals, 4 * part + SIZE, np.int64(1), threads == 1)
             add_into(totals, 4 * part + MASS, mass[v], threads == 1)
             add_into(totals, 4 * part + INSIDE, change[v], threads == 1)
         barrier(gate, threads)
 
 
-@njit(**OPTIONS)
+@njit(**INNER)
 def _choose(
-    v, scale, price, rows, labels, mass_of, parts, totals, salt, group, factor, draws, sums, touched
+    v, scale, price, rows, labels, mass_of, parts, totals, salt, group, groups, factor, draws, sums, touched
 ):  # fmt: skip
     """Return the part that a lone vertex joins, or v, and by how much the part's weight inside changes."""
     offsets, targets, weights, mass, _ = rows
     whole, cost = mass_of[labels[v]], price * mass[v]
     if gain(scale, totals[4 * v + INSIDE], cost, whole - mass[v])[0] < 0:
         return np.int32(v), 0
-    count = 0
+    count = np.int64(0)
     for i in range(offsets[v], offsets[v + 1]):
-        u = load(targets, i)
-        if load(labels, u) == labels[v]:
-            count = tally(load(parts, u), load(weights, i), sums, touched, count)
+        u = targets[i]
+        if labels[u] == labels[v]:
+            count = tally(parts[u], weights[i], sums, touched, count)
     chosen, best, own = np.int32(v), gain(0, 0, 0, 0), mixed(np.int64(v), salt)
     change, score, best_score, most_noise = 0, 0.0, _noise(own, v, salt, draws), draws[len(draws) - 1]
     for k in range(count):
-        part = load(touched, k)
-        weight = load(sums, part)
-        exact = gain(scale, weight, cost, load(totals, 4 * part + MASS))
-        store(sums, part, 0)
+        part = touched[k]
+        weight = sums[part]
+        exact = gain(scale, weight, cost, totals[4 * part + MASS])
+        sums[part] = 0
         if exact[0] < 0:
             continue
         if factor > 0:  # most parts lose here, so what must hold for a join is looked at last
@@ -163,7 +169,7 @@ def _choose(
                 continue
         elif exceeds(best, exact) or (exact == best and part > chosen):
             continue
-        if totals[4 * part + SIZE] == 1 and group_of(part, salt, GROUPS) == group:
+        if totals[4 * part + SIZE] == 1 and group_of(np.int64(part), salt, groups) == group:
             continue
         mass_in = totals[4 * part + MASS]
         if gain(scale, totals[4 * part + INSIDE], price * mass_in, whole - mass_in)[0] < 0:

@@ -11,7 +11,7 @@ from dgraph.algorithms.communities.community_arrays import ALONE, find_gaining, 
 from dgraph.algorithms.communities.community_totals import Partition, best_move, empty_label, shift, stays
 from dgraph.algorithms.communities.graph_level import CHUNK, GraphLevel, threads_for
 from dgraph.algorithms.communities.units import Units
-from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, barrier, fetch_add, load, replace_if_equal, store
+from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, barrier, fetch_add, pointers, replace_if_equal
 from dgraph.backend.cpu.threads.team import Team
 
 PASSES = 16
@@ -24,8 +24,8 @@ def gaining(engine: Any, partition: Partition) -> tuple[np.ndarray, int]:
     threads, n = threads_for(level.n, team), level.n  # bounds spare most rows
     flags, (sums, touched) = np.zeros(n, np.uint8), level.tables(threads, n)
     team.run(
-        _find, threads, np.zeros(1, np.int64), units.scale, units.price, engine.most, level.rows, partition.totals,
-        partition.bounds, flags, sums, touched,
+        _settle, threads, np.zeros(2, np.int64), np.empty(0, np.int32), 0, units.scale, units.price, engine.most,
+        level.rows, partition.totals, partition.bounds, flags, sums, touched,
     )  # fmt: skip
     return flags, int(np.count_nonzero(flags))
 
@@ -36,56 +36,57 @@ def sweep(partition: Partition, units: Units, most: int, vertices: np.ndarray) -
     One of them gains, and so the quality rises.
     """
     level = partition.level
-    sums, touched = (table[0] for table in level.tables(1, level.n))
-    _sweep(vertices, units.scale, units.price, most, level.rows, partition.totals, partition.bounds, sums, touched)
+    _settle(
+        0, 1, np.zeros(2, np.int64), vertices, PASSES, units.scale, units.price, most, level.rows, partition.totals,
+        partition.bounds, np.empty(0, np.uint8), *level.tables(1, level.n),
+    )  # fmt: skip
     partition.end_round()
 
 
 @first_plain(rounds=find_gaining)
 @njit(**OPTIONS)
-def _find(t, threads, taken, scale, price, most, rows, totals, bounds, flags, all_sums, all_touched):
-    """Flag vertices that gain by a move."""
-    n, labels, mass_of = len(flags), totals[0], totals[1]
+def _settle(
+    t, threads, taken, vertices, passes, scale, price, most, rows, totals, bounds, flags, all_sums, all_touched
+):  # fmt: skip
+    """Flag vertices that gain by a move; with ``passes``, one thread moves those of ``vertices`` in turn, so often."""
+    n = len(rows[3])
+    size = len(vertices) if passes else n
+    rows, totals, bounds = pointers(rows), pointers(totals), pointers(bounds)
+    vertices, flags, sums, touched = pointers((vertices, flags, all_sums[t], all_touched[t]))
+    labels, mass_of, members, _ = totals
+    group, salt, balanced, alone = np.int64(-1), np.int64(0), size < 0, threads == 1  # types of the rounds' best_move
     while True:
         first = fetch_add(taken, 0, CHUNK)
-        if first >= n:
-            return
-        for v in range(first, min(first + CHUNK, n)):
+        if first >= size:
+            passes -= 1
+            if passes <= 0 or not taken[1]:
+                return
+            taken[0] = taken[1] = 0
+            continue
+        for k in range(first, min(first + CHUNK, size)):
+            v = vertices[k] if passes else np.int32(k)
             if stays(v, scale, price, rows, labels, mass_of, bounds):
                 continue
-            best = best_move(v, scale, price, most, rows, totals, bounds, all_sums[t], all_touched[t], 0, -1, 1)
-            if best != labels[v]:
-                flags[v] = 1
-                bounds[0][v] = -np.inf
-
-
-@first_plain
-@njit(**OPTIONS)
-def _sweep(vertices, scale, price, most, rows, totals, bounds, sums, touched):
-    labels, mass_of, members = totals[:3]
-    for _ in range(PASSES):
-        moves = False
-        for v in vertices:
-            if stays(v, scale, price, rows, labels, mass_of, bounds):
+            new = best_move(v, scale, price, most, rows, totals, bounds, sums, touched, salt, group, -group, balanced)
+            if new == labels[v]:
                 continue
-            new = best_move(v, scale, price, most, rows, totals, bounds, sums, touched, 0, -1, 1)
+            if not passes:
+                flags[v], bounds[0][v] = 1, -np.inf
+                continue
             if new == ALONE:
-                new = np.int32(empty_label(v, members))
-            if new != labels[v]:
-                shift(v, new, rows, totals, bounds)
-                moves = True
-        if not moves:
-            return
+                new = empty_label(v, members, n)
+            shift(v, new, rows, totals, bounds, alone)
+            taken[1] = 1
 
 
 @njit(**INLINE)
 def _first(pieces, v):
     """Return the first vertex of the piece of v so far, and shorten the way to it."""
-    parent = load(pieces, v)
+    parent = np.int64(pieces[v])
     while parent != v:
-        grandparent = load(pieces, parent)
-        store(pieces, v, grandparent)
-        v, parent = grandparent, load(pieces, grandparent)
+        grandparent = np.int64(pieces[parent])
+        pieces[v] = grandparent
+        v, parent = grandparent, np.int64(pieces[grandparent])
     return v
 
 
@@ -98,19 +99,20 @@ def _connect(t, threads, gate, taken, offsets, targets, labels, heads, pieces):
     has for their community, as in Afforest [Sutton, Ben-Nun, Barak 2018].
     """
     n = len(labels)
+    offsets, targets, labels, heads, pieces = pointers((offsets, targets, labels, heads, pieces))
     for sampling in (True, False):
         while True:
             first = fetch_add(taken, 1 - sampling, CHUNK)
             if first >= n:
                 break
             for v in range(first, min(first + CHUNK, n)):
-                if not sampling and _first(pieces, v) == _first(pieces, heads[labels[v]]):
+                if not sampling and _first(pieces, v) == _first(pieces, np.int64(heads[labels[v]])):
                     continue
                 for i in range(offsets[v], offsets[v + 1]):
-                    u = load(targets, i)
-                    if load(labels, u) != labels[v]:
+                    u = targets[i]
+                    if labels[u] != labels[v]:
                         continue
-                    least, most = _first(pieces, u), _first(pieces, v)
+                    least, most = _first(pieces, np.int64(u)), _first(pieces, v)
                     while least != most:
                         least, most = min(least, most), max(least, most)
                         if replace_if_equal(pieces, most, most, least, threads == 1):

@@ -17,7 +17,7 @@ import numpy as np
 from dgraph._support.compiled import njit
 from dgraph.algorithms.many_sources.lanes import DOWN, LARGE, equal_lanes
 from dgraph.algorithms.many_sources.searches_kernel import search
-from dgraph.backend.cpu.threads.atomics import INNER, OPTIONS, load, store, trailing_zeros
+from dgraph.backend.cpu.threads.atomics import INNER, OPTIONS, pointers, trailing_zeros
 
 
 @njit(**INNER)
@@ -68,19 +68,19 @@ def _visit(lane, source, offsets, targets, tight, entering, beyond, order, paths
     while head < tail:
         if tight is None and head == level:
             for i in range(head, tail):
-                beyond[np.uint32(load(order, i))] = 0
+                beyond[order[i]] = 0
             level = tail
-        u, first = np.uint32(load(order, head)), logged
-        store(starts, head, first)
+        u, first = order[head], logged
+        starts[head] = first
         head += 1
         if paths[u] > LARGE:
             paths[u] *= DOWN
             power[u] += 1
         for e in range(offsets[u], offsets[u + 1]):  # no branch: most arcs are on no shortest path
-            store(log, logged, e)
-            logged += beyond[load(targets, e)] if tight is None else tight[e] >> lane & 1
+            log[logged] = e
+            logged += beyond[targets[e]] if tight is None else tight[e] >> lane & 1
         for k in range(first, logged):
-            v = load(targets, load(log, k))
+            v = targets[log[k]]
             joins = new = paths[v] == 0.0
             if tight is not None:
                 entering[v, lane] -= 1
@@ -104,11 +104,11 @@ def _add_dependencies(
 ):
     """Add the dependencies of a source to ``vertices``, with ``of_arcs`` those of arcs to ``arcs``; clear its visit."""
     for i in range(count - 1, -1, -1):
-        u, dependency = np.uint32(load(order, i)), 0.0
+        u, dependency = order[i], 0.0
         mine, own = paths[u], power[u]
-        for k in range(load(starts, i + 1) - 1, load(starts, i) - 1, -1):
-            e = np.uint64(load(log, k))
-            v = load(targets, e)
+        for k in range(starts[i + 1] - 1, starts[i] - 1, -1):
+            e = log[k]
+            v = targets[e]
             part = mine * share[v]
             if own != power[v]:
                 part *= _shrink(power[v] - own)
@@ -131,12 +131,8 @@ def sum_batch(
     By hops, the arguments from ``costs`` to ``enterings`` are None. By weights, ``light[t]`` becomes the number of a
     source from which an arc is too light, else -1. With ``ends`` 1.0, a path counts for its two ends too.
     """
-    share, paths, beyond = floats[t, 0], floats[t, 1], beyonds[t]
-    order, power, begin = numbers[t, 0], numbers[t, 1], min(first + t * size, len(sources))
+    begin = min(first + t * size, len(sources))
     mine, tight, entering = sources[begin : begin + size], None, None
-    vertices[t] = 0.0
-    if of_arcs:
-        arcs[t] = 0.0
     light[t] = -1
     if costs is not None:
         tight, entering = tights[t], enterings[t]
@@ -148,12 +144,21 @@ def sum_batch(
         if lane >= 0:
             light[t] = mine[lane]
             return
+    n, m = len(offsets) - 1, len(targets)
+    offsets, targets, goals, share, paths, order, power, beyond, log, starts, of_vertices, of_edges = pointers(
+        (
+            offsets, targets, goals, floats[t, 0], floats[t, 1], numbers[t, 0], numbers[t, 1], beyonds[t], logs[t],
+            startses[t], vertices[t], arcs[t],
+        )
+    )  # fmt: skip
+    for v in range(n):
+        of_vertices[v] = 0.0
+    for e in range(m * of_arcs):
+        of_edges[e] = 0.0
     for lane in range(len(mine)):
         source = mine[lane]
-        count = _visit(
-            lane, source, offsets, targets, tight, entering, beyond, order, paths, power, logs[t], startses[t]
-        )  # fmt: skip
+        count = _visit(lane, source, offsets, targets, tight, entering, beyond, order, paths, power, log, starts)
         _add_dependencies(
-            source, count, targets, order, paths, power, beyond, share, logs[t], startses[t], ends, of_arcs,
-            goals, vertices[t], arcs[t],
+            source, count, targets, order, paths, power, beyond, share, log, starts, ends, of_arcs, goals, of_vertices,
+            of_edges,
         )  # fmt: skip

@@ -145,7 +145,7 @@ def gain(scale, weight, price, mass):
 
 BY_NAME: dict[str, Callable] = {
     "add_into": add_into, "barrier": barrier, "bit_count": bit_count, "fetch_add": fetch_add, "gain": gain,
-    "load": load, "load_acquire": load_acquire, "mixed": _mixed, "or_into": or_into, "prefetch": prefetch,
-    "replace_if_equal": replace_if_equal, "set_mark": set_mark, "store": store, "swap": swap,
+    "load": load, "load_acquire": load_acquire, "mixed": _mixed, "or_into": or_into, "pointers": pointers,
+    "prefetch": prefetch, "replace_if_equal": replace_if_equal, "set_mark": set_mark, "store": store, "swap": swap,
 }  # fmt: skip
 """Name in a kernel → function."""
