@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from dgraph._support.compiled import njit
 from dgraph.validate.host.host_rows import local, violated
 
@@ -93,7 +95,7 @@ def level_rows(low, high, offsets, targets, first, level, far, cutoff, parent, j
             continue
         here, most = level[first + row], nearest + 1
         short += here > most and not most > cutoff
-        tight[row] = here == (level[before] + 1 if has_tree_arc else most)
+        tight[row] = here == (np.int64(level[before]) + 1 if has_tree_arc else most)
     return short
 
 
