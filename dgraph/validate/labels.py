@@ -30,10 +30,9 @@ def cdlp(distributed: DistributedColumns, columns: Columns, parameters: Paramete
     votes = block.weights.astype(np.int64) if parameters.get("weighted") and block.weights is not None else None
     graph = block.offsets, block.targets, np.zeros(0, np.int64) if votes is None else votes
     label, names = _numbered(distributed)
-    narrow = block.n < 1 << 31
-    label = label.astype(np.int32 if narrow else np.int64)
-    kind = np.int32 if votes is None and len(block.targets) < 1 << 31 else np.int64
-    counts = [np.zeros(block.n, kind) for _ in range(rows.threads)]
+    label = label.astype(np.int32 if block.n < 1 << 31 else np.int64)
+    short = votes is None and len(block.targets) < 1 << 31
+    counts = [np.zeros(block.n, np.int32 if short else np.int64) for _ in range(rows.threads)]
     news = np.ones(block.n, np.bool_)
 
     def work(_: int, low: int, high: int) -> None:

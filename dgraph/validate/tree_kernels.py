@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from dgraph._support.compiled import njit
 from dgraph.validate.host.host_rows import local, violated
 
@@ -93,9 +91,9 @@ def level_rows(low, high, offsets, targets, first, level, far, cutoff, parent, j
         joined[row] = has_tree_arc
         if nearest == far:
             continue
-        here, most = level[first + row], nearest + 1
-        short += here > most and not most > cutoff
-        tight[row] = here == (np.int64(level[before]) + 1 if has_tree_arc else most)
+        here, behind = level[first + row], level[before] if has_tree_arc else nearest
+        short += here > nearest + 1 and not nearest + 1 > cutoff
+        tight[row] = behind != far and here == behind + 1
     return short
 
 
