@@ -33,7 +33,7 @@ def scc(distributed: DistributedColumns, columns: Columns, parameters: Parameter
         ValidationFailed: a label is wrong.
     """
     claimed = columns["labels"]
-    violations = distributed.prover.prove_strong(distributed.to_gid(claimed))
+    violations = distributed.prover.prove_strong(distributed.to_gid(claimed), claimed)
     if violations is None:
         return None
     rules = {

@@ -84,8 +84,8 @@ class HostProver:
             columns = rows.by_gid(distance), far, real, limit, parents
             counts = rows.run(lambda _, *part: kernels.tree_rows(*part, *graph, *columns, *marks))
         elif not block.directed:
-            columns = *graph[:2], block.first, rows.by_gid(distance), far, limit, parents
-            counts = [(short, 0) for short in rows.run(lambda _, *part: kernels.level_rows(*part, *columns, *marks))]
+            unweighted = block.offsets, block.targets, block.first, rows.by_gid(distance), far, limit, parents, *marks
+            counts = [(short, 0) for short in rows.run(lambda _, *part: kernels.level_rows(*part, *unweighted))]
         short, plateaus = np.array(counts, np.int64).reshape(-1, 2).sum(axis=0).tolist()
         violations |= {"short": (0, -1), "plateaus": (plateaus, -1)}
         if self.comm.total(short):  # of an undirected graph: the first violation by its source
@@ -219,18 +219,19 @@ class HostProver:
 
         return violations, smallest
 
-    def prove_strong(self, root: np.ndarray) -> Found:
-        """Check labels of strong components, given as gids; rules that come after a broken one are left out."""
-        distributed, total, gids = self._distributed, self.comm.total, self._distributed.gids
+    def prove_strong(self, root: np.ndarray, claimed: np.ndarray) -> Found:
+        """Check labels of strong components (gids); rules that come after a broken one are left out."""
+        distributed, total, ids = self._distributed, self.comm.total, self.block.ids
         violations: Found = {"vertex": self._vertices(root < 0)}
         if total(violations["vertex"][0]):
             return violations
         if not self.block.directed:  # if its components are right, searches have nothing to find
-            components = self.prove_labels(root, root)[0]
-            if not total(sum(count for count, _ in components.values())):
-                return components
+            of_components = self.prove_labels(root, claimed)[0]
+            if not total(sum(count for count, _ in of_components.values())):
+                return of_components
         violations["own"] = self._vertices(distributed.fetch(root, root)[0] != root)
-        violations["larger"] = self._vertices(root > gids)
+        originals = distributed.gids if ids.ascending else ids.to_original(distributed.gids, self.comm)
+        violations["larger"] = self._vertices((root if ids.ascending else claimed) > originals)
         if total(violations["own"][0] + violations["larger"][0]):
             return violations
         classes = HostClasses(distributed, self.rows, root)
