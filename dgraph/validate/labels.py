@@ -12,7 +12,6 @@ from dgraph._support.compiled import njit
 from dgraph.errors import UsageError
 from dgraph.validate.certificate_register import Columns, Parameters, certifies
 from dgraph.validate.distributed_columns import DistributedColumns
-from dgraph.validate.host.host_rows import local
 from dgraph.validate.rule import Rule
 
 
@@ -29,18 +28,25 @@ def cdlp(distributed: DistributedColumns, columns: Columns, parameters: Paramete
         raise UsageError("labels are propagated in undirected graphs; pass the block of graph.undirected()")
     rows, every = distributed.prover.rows, parameters.get("count") == "arcs"
     votes = block.weights.astype(np.int64) if parameters.get("weighted") and block.weights is not None else None
-    graph = block.offsets, block.targets, np.zeros(0, np.int64) if votes is None else votes, rows.table
+    graph = block.offsets, block.targets, np.zeros(0, np.int64) if votes is None else votes
     label, names = _numbered(distributed)
     label = label.astype(np.int32 if block.n < 1 << 31 else np.int64)
-    news = np.ones(rows.size, np.bool_)
+    short = votes is None and len(block.targets) < 1 << 31
+    counts = [np.zeros(block.n, np.int32 if short else np.int64) for _ in range(rows.threads)]
+    news = np.ones(block.n, np.bool_)
+
+    def work(_: int, low: int, high: int) -> None:
+        times = counts.pop()
+        _most_frequent(low, high, *graph, every, times, labels, news, label)
+        counts.append(times)
+
     for _ in range(int(parameters["max_iter"])):
-        before, extended, label = label, rows.extended(label), label.copy()
-        arguments = *graph, every, block.n, extended, news, label
-        rows.run(lambda _, *part: _most_frequent(*part, *arguments))  # noqa: B023
+        before, labels, label = label, rows.by_gid(label), label.copy()
+        rows.run(work)
         changed = label != before
         if not comm.total(int(np.count_nonzero(changed))):
             break
-        news = rows.extended(changed)
+        news = rows.by_gid(changed)
     label = block.ids.to_original(label, comm) if names is None else names[label]
     same = Rule("labels are those of all rounds", "vertex {v} has label {x}, and all rounds give {y}")
     same.test(columns["labels"] != label, {"v": distributed.gids}, {"x": columns["labels"], "y": label})
@@ -59,36 +65,36 @@ def _numbered(distributed: DistributedColumns) -> tuple[np.ndarray, np.ndarray |
 
 
 @njit(cache=True, nogil=True)
-def _most_frequent(low, high, offsets, targets, votes, table, every, n, labels, news, chosen):
+def _most_frequent(low, high, offsets, targets, votes, every, times, labels, news, chosen):
     """Write to ``chosen`` the smallest of the labels of most votes around each row; rows without any keep theirs.
 
     ``votes``: by arc, none negative; empty: 1 each. ``every``: parallel arcs vote each, else the first of them.
-    ``news``: labels that the last round changed; rows next to none keep theirs.
+    ``times``: zeros by label, before and after. ``labels``: by gid. ``news``: by gid, True if the last round changed
+    the label; rows next to none keep theirs.
     """
     longest = 0
     for row in range(low, high):
         longest = max(longest, offsets[row + 1] - offsets[row])
-    times, around = np.zeros(n, np.int64), np.empty(longest, labels.dtype)
+    around = np.empty(longest, labels.dtype)
     for row in range(low, high):
         start, stop = offsets[row], offsets[row + 1]
         for i in range(start, stop):
-            if news[local(targets[i], table)]:
+            if news[targets[i]]:
                 break
         else:
             continue
         size = 0
         for i in range(start, stop):
             if every or i == start or targets[i] != targets[i - 1]:
-                label = labels[local(targets[i], table)]
-                if size == 0 or label != around[size - 1]:
-                    around[size] = label
-                    size += 1
+                label = labels[targets[i]]
+                around[size] = label
+                size += times[label] == 0
                 times[label] += votes[i] if votes.size else 1
         best, most = chosen[row], np.int64(-1)
         for i in range(size):
             label = around[i]
-            if times[label] > most or (times[label] == most and label < best):
-                best, most = label, times[label]
-        for i in range(size):
-            times[around[i]] = 0
+            count = np.int64(times[label])
+            times[label] = 0
+            if count > most or (count == most and label < best):
+                best, most = label, count
         chosen[row] = best

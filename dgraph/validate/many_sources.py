@@ -192,7 +192,7 @@ def _named(
     named = parameters["sources"]
     if named is None:
         gids = chosen_sources(distributed, parameters)
-        named = distributed.block.ids.to_original(gids, distributed.comm).tolist()
+        named = np.sort(distributed.block.ids.to_original(gids, distributed.comm)).tolist()
     if columns_of_one * len(named) != len(columns):
         raise ValidationFailed(f"the answer is wrong: it has {len(columns)} columns for {len(named)} sources")
     return list(named)

@@ -210,14 +210,13 @@ def _figures(distributed: DistributedColumns, columns: Mapping, arcs: SearchedAr
     most = _largest(arcs, values)
     largest = Rule("a vertex has its edge of largest value", "vertex {v} has {x}, and its edges at most {y}")
     largest.test(columns["edge_bc"] != most, {"v": distributed.gids}, {"x": columns["edge_bc"], "y": most})
-    nearest = np.full(distributed.block.rows, distributed.block.n)
-    best = values == most[arcs.rows]
-    np.minimum.at(nearest, arcs.rows[best], arcs.targets[best])
-    wanted = np.where(nearest < distributed.block.n, nearest, -1)
-    named = distributed.block.ids.to_gid(columns["target"], distributed.comm)
-    named[columns["target"] < 0] = -1
+    best, last = values == most[arcs.rows], np.iinfo(np.int64).max
+    nearest = np.full(distributed.block.rows, last)
+    ends = distributed.block.ids.to_original(arcs.targets[best], distributed.comm)
+    np.minimum.at(nearest, arcs.rows[best], ends)
+    nearest[nearest == last] = -1
     other = Rule("target is the other end of that edge", "vertex {v} names another edge")
-    other.test(named != wanted, {"v": distributed.gids}, {})
+    other.test(columns["target"] != nearest, {"v": distributed.gids}, {})
     distributed.judge(largest, other)
 
 

@@ -10,7 +10,8 @@ then l(v) is the smallest vertex of v's strongly connected component. Proof: by 
 cycle joins two classes, so no component has vertices of two. By 1 the vertex l(v) is the smallest one of v's class.
 
 Two searches over the arcs inside classes prove 2, and one over the arcs between them proves 3, which removes a class
-once its last incoming arc is gone. In an undirected graph one search proves 2, and no arc may lie between classes.
+once its last incoming arc is gone. In an undirected graph one search proves 2, and no arc may lie between classes;
+CPU ranks prove that its classes are its components (``components.py``), and search only to name what is wrong.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def scc(distributed: DistributedColumns, columns: Columns, parameters: Parameter
         ValidationFailed: a label is wrong.
     """
     claimed = columns["labels"]
-    violations = distributed.prover.prove_strong(distributed.to_gid(claimed))
+    violations = distributed.prover.prove_strong(distributed.to_gid(claimed), claimed)
     if violations is None:
         return None
     rules = {

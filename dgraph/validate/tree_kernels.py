@@ -75,6 +75,29 @@ def tree_rows(low, high, offsets, targets, weights, first, distance, far, real, 
 
 
 @njit(cache=True, nogil=True)
+def level_rows(low, high, offsets, targets, first, level, far, cutoff, parent, joined, tight):
+    """Do as :func:`tree_rows` where every arc has the weight 1; return the rows that short cuts enter.
+
+    One enters a row if and only if it is above its lowest neighbour by more than 1. No level is ``far`` - 1.
+    """
+    short = 0
+    for row in range(low, high):
+        nearest, before, has_tree_arc = far, parent[row] if parent.size else -1, False
+        for i in range(offsets[row], offsets[row + 1]):
+            v = targets[i]
+            if level[v] < nearest:
+                nearest = level[v]
+            has_tree_arc |= v == before
+        joined[row] = has_tree_arc
+        if nearest == far:
+            continue
+        here, behind = level[first + row], level[before] if has_tree_arc else nearest
+        short += here > nearest + 1 and not nearest + 1 > cutoff
+        tight[row] = behind != far and here == behind + 1
+    return short
+
+
+@njit(cache=True, nogil=True)
 def tree_arcs(low, high, violations, offsets, targets, weights, first, table, distance, far, real, cutoff, parent,
               joined, tight):  # fmt: skip
     """Test that no arc is a short cut, and mark tree arcs and tight arcs.

@@ -6,6 +6,7 @@ from flat_run import flat_run
 from loading import agreed, joined, share, written
 from simulated import on_ranks
 
+import dgraph
 from dgraph.comm import world
 from dgraph.errors import UsageError
 from dgraph.graph.load import load
@@ -43,7 +44,14 @@ def test_the_graph_is_the_same_and_degrees_fall(spec, ranks, tmp_path):
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("algorithm", ["bfs", "sssp", "cc", "pagerank", "kcore"])
+@pytest.mark.parametrize("algorithm", ["multi_source_bfs", "multi_source_pagerank", "reachability", "edge_bc"])
+def test_answers_from_some_sources_are_certified(algorithm):
+    graph = Graph.load("rmat:6,symmetric", comm=world(), order="degree")
+    assert dgraph.run(algorithm, graph, k=3, validate=True).report["outcome"]["validation"]["passed"]
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("algorithm", ["scc", "bfs", "sssp", "cc", "pagerank", "kcore"])
 @pytest.mark.parametrize("spec", ["rmat:8,seed=5", "grid:9x7", "smallworld:90,p=0.2"])
 def test_answers_are_by_original_id(algorithm, spec, tmp_path_factory):
     comm, answers = world(), []

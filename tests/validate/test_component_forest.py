@@ -19,8 +19,9 @@ def cliques() -> np.ndarray:
     return np.array(inside + [(v, u) for v in range(8, 12) for u in (0, 1, 4)]).T
 
 
+@pytest.mark.parametrize("algorithm", ["scc", "cc"])
 @pytest.mark.parametrize(("labels", "passed"), [([0] * 12, True), ([0] * 4 + [4] * 4 + [0] * 4, False)])
-def test_labels_of_several_trees(labels, passed, monkeypatch):
+def test_labels_of_several_trees(labels, passed, algorithm, monkeypatch):
     graph = Graph(12, *cliques(), directed=False)
     calls, lowest = [], ComponentForest.lowest
 
@@ -34,8 +35,21 @@ def test_labels_of_several_trees(labels, passed, monkeypatch):
     def work(comm):
         mine = np.arange(comm.rank, 12, comm.size)
         columns = {"vertex": mine + 1, "labels": np.array(labels)[mine] + 1}
-        return validate("cc", graph.block(comm), columns, comm, parameters={}, rounds=1).passed
+        return validate(algorithm, graph.block(comm), columns, comm, parameters={}, rounds=1).passed
 
     assert on_ranks(RANKS, work) == [passed] * RANKS
     assert max(most for quick, most in calls if quick) == 4  # the second clique is a tree of its own
     assert {most for quick, most in calls if not quick} == ({0} if passed else set())  # else its arcs refuse the label
+
+
+@pytest.mark.parametrize(("algorithm", "lacking"), [("scc", "and no arcs inside lead"), ("cc", "but no path joins")])
+def test_one_label_of_two_components(algorithm, lacking):
+    graph = Graph(12, *cliques()[:, :18], directed=False)
+
+    def work(comm):
+        columns = {"vertex": np.arange(comm.rank, 12, comm.size) + 1}
+        columns["labels"] = np.where(columns["vertex"] > 8, 9, 1)
+        return validate(algorithm, graph.block(comm), columns, comm, parameters={}, rounds=1).failure
+
+    (failure,) = set(on_ranks(RANKS, work))
+    assert f"vertex 5 has label 1, {lacking}" in failure

@@ -23,6 +23,9 @@ from dgraph.validate.violation import NOWHERE
 
 Found = dict[str, tuple[int, Any]]
 
+FAR = 255
+"""Level of an unreached vertex where levels have one byte."""
+
 
 class HostProver:
     """Rows of every rank. ``threads``: of this rank; None: its share of the cores."""
@@ -66,20 +69,27 @@ class HostProver:
         starts = np.isin(self._distributed.gids, source)
         signed = signed and self.comm.total(bool((block.weights < 0).any())) > 0
         limit, least = _limit(cutoff, real), (-math.inf if real else np.iinfo(np.int64).min) if signed else 0
+        weights = _weights(block.weights if weighted else None, distance.dtype)
+        levels = None if weighted or real else self._levels(distance)
+        if levels is not None:
+            distance, far = levels, np.uint8(FAR)
         parents = np.zeros(0, np.int64) if parent is None else parent
         before = distance[:0] if parent is None else self._before(distance, parent, far)
         claims = distance, far, starts, limit, parents, before, block.n, least
         violations = rows.count(kernels.VERTEX_RULES, lambda *part: kernels.tree_vertices(*part, *claims))
-        joined, tight = (np.zeros(rows.size, np.bool_) for _ in range(2))
-        weights = _weights(block.weights if weighted else None, distance.dtype)
-        graph, marks = (block.offsets, block.targets, weights, block.first), (joined, tight)
+        joined, tight = marks = np.zeros((2, block.rows), np.bool_)
+        graph = block.offsets, block.targets, weights, block.first
         counts: Any = [(1, 0)]
-        if not block.directed:
+        if not block.directed and weighted:
             columns = rows.by_gid(distance), far, real, limit, parents
             counts = rows.run(lambda _, *part: kernels.tree_rows(*part, *graph, *columns, *marks))
+        elif not block.directed:
+            unweighted = block.offsets, block.targets, block.first, rows.by_gid(distance), far, limit, parents, *marks
+            counts = [(short, 0) for short in rows.run(lambda _, *part: kernels.level_rows(*part, *unweighted))]
         short, plateaus = np.array(counts, np.int64).reshape(-1, 2).sum(axis=0).tolist()
         violations |= {"short": (0, -1), "plateaus": (plateaus, -1)}
         if self.comm.total(short):  # of an undirected graph: the first violation by its source
+            marks = np.zeros((2, rows.size), np.bool_)
             pointers = parents if parent is None else rows.extended(parent)
             extended = rows.table, rows.extended(distance), far, real, limit, pointers
             violations |= rows.count(
@@ -102,11 +112,19 @@ class HostProver:
         ends = distance, far, starts, parent is not None, joined, tight
         return violations | rows.count(kernels.END_RULES, lambda *part: kernels.tree_ends(*part, *ends))
 
+    def _levels(self, distance: np.ndarray) -> np.ndarray | None:
+        """Return levels as one byte each, ``FAR`` for the unreached; None if those of some rank do not fit."""
+        fit = (distance >= 0) & (distance < FAR - 1) | (distance == UNREACHED)
+        return None if self.comm.total(not fit.all()) else np.minimum(distance, FAR).astype(np.uint8)
+
     def _before(self, distance: np.ndarray, parent: np.ndarray, far: np.generic) -> np.ndarray:
         """Return the distance of each row's predecessor; ``far`` without one."""
         before = np.full(distance.size, far, distance.dtype)
         named = (parent >= 0) & (parent < self.block.n)
-        before[named] = self._distributed.fetch(parent[named], distance)[0]
+        if distance.itemsize == 1:
+            before[named] = self.rows.by_gid(distance)[parent[named]]
+        else:
+            before[named] = self._distributed.fetch(parent[named], distance)[0]
         return before
 
     def _circles(self, parent: np.ndarray, level: np.ndarray) -> tuple[int, int]:
@@ -201,14 +219,19 @@ class HostProver:
 
         return violations, smallest
 
-    def prove_strong(self, root: np.ndarray) -> Found:
-        """Check labels of strong components, given as gids; rules that come after a broken one are left out."""
-        distributed, total, gids = self._distributed, self.comm.total, self._distributed.gids
+    def prove_strong(self, root: np.ndarray, claimed: np.ndarray) -> Found:
+        """Check labels of strong components (gids); rules that come after a broken one are left out."""
+        distributed, total, ids = self._distributed, self.comm.total, self.block.ids
         violations: Found = {"vertex": self._vertices(root < 0)}
         if total(violations["vertex"][0]):
             return violations
+        if not self.block.directed:  # if its components are right, searches have nothing to find
+            of_components = self.prove_labels(root, claimed)[0]
+            if not total(sum(count for count, _ in of_components.values())):
+                return of_components
         violations["own"] = self._vertices(distributed.fetch(root, root)[0] != root)
-        violations["larger"] = self._vertices(root > gids)
+        originals = distributed.gids if ids.ascending else ids.to_original(distributed.gids, self.comm)
+        violations["larger"] = self._vertices((root if ids.ascending else claimed) > originals)
         if total(violations["own"][0] + violations["larger"][0]):
             return violations
         classes = HostClasses(distributed, self.rows, root)

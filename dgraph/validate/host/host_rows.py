@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,52 +32,71 @@ class HostRows:
     Attributes:
         block: the rows.
         threads: threads that work on them.
-        ghosts: gids of targets on other ranks, ascending.
-        size: length of an extended column.
-        table: position of each row and ghost in an extended column, by gid; empty on one rank.
+        bounds: where the ranges of rows begin and end.
     """
 
     def __init__(self, distributed: Any, threads: int | None = None):
         self.block, self.comm = distributed.block, distributed.comm
         block, comm = self.block, self.comm
         self.threads = threads or default_threads(comm)
-        self.ghosts, self.table = np.zeros(0, np.int64), np.zeros(0, np.uint32)
-        self._requested: list[np.ndarray] = []
-        self._cuts = np.zeros(0, np.int64)
+        self._starts = distributed.starts
+        self._ghosts_elsewhere: list[np.ndarray] = []
         pieces = max(1, min(PIECES * self.threads, (len(block.targets) + block.rows) // LEAST))
         work = np.linspace(0, len(block.targets) + block.rows, pieces + 1).astype(np.int64)
         self.bounds = np.searchsorted(block.offsets + np.arange(block.rows + 1), work)
         self.bounds[-1] = block.rows
-        if comm.size > 1:
-            self._find_ghosts(distributed.starts)
-        self.size = block.rows + self.ghosts.size
 
-    def _find_ghosts(self, starts: np.ndarray) -> None:
+    @cached_property
+    def ghosts(self) -> np.ndarray:
+        """Gids of targets on other ranks, ascending."""
         block = self.block
+        if self.comm.size == 1:
+            return np.zeros(0, np.int64)
         others = np.ones(block.n, np.bool_)
         with machine_code(block.targets.size > LEAST):  # NumPy takes half of a short certificate
             clear(block.targets, 0, others)
         others[block.first : block.first + block.rows] = True
-        self.ghosts = np.flatnonzero(~others)
-        self._cuts = np.searchsorted(self.ghosts, starts)
-        wide = block.rows + self.ghosts.size >= 1 << 32
-        self.table = np.zeros(block.n, np.int64 if wide else np.uint32)
-        self.table[block.first : block.first + block.rows] = np.arange(block.rows)
-        self.table[self.ghosts] = np.arange(block.rows, block.rows + self.ghosts.size)
-        requests = self.comm.alltoallv([self.ghosts[a:b] for a, b in zip(self._cuts[:-1], self._cuts[1:], strict=True)])
-        self._requested = [gids - block.first for gids in requests]
+        return np.flatnonzero(~others)
+
+    @cached_property
+    def size(self) -> int:
+        """Length of an extended column."""
+        return self.block.rows + self.ghosts.size
+
+    @cached_property
+    def table(self) -> np.ndarray:
+        """Position of each row and ghost in an extended column, by gid; empty on one rank."""
+        block = self.block
+        table = np.zeros(block.n if self.comm.size > 1 else 0, np.int64 if self.size >= 1 << 32 else np.uint32)
+        if table.size:
+            table[block.first : block.first + block.rows] = np.arange(block.rows)
+            table[self.ghosts] = np.arange(block.rows, self.size)
+        return table
+
+    def _requested(self) -> list[np.ndarray]:
+        """Return the rows of this rank that are ghosts of each rank; collective."""
+        if not self._ghosts_elsewhere:  # no cached property, whose lock would be that of all ranks of one process
+            requests = self.comm.alltoallv(self._by_owner(self.ghosts))
+            self._ghosts_elsewhere = [gids - self.block.first for gids in requests]
+        return self._ghosts_elsewhere
+
+    def _by_owner(self, values: np.ndarray) -> list[np.ndarray]:
+        """Split values of ghosts by the ranks that own these."""
+        return np.split(values, np.searchsorted(self.ghosts, self._starts[1:-1]))
 
     def extended(self, column: np.ndarray) -> np.ndarray:
         """Return a column with the values of ghosts behind it; collective."""
         if self.comm.size == 1:
             return column
-        parts = self.comm.alltoallv([column[rows] for rows in self._requested])
+        parts = self.comm.alltoallv([column[rows] for rows in self._requested()])
         return np.concatenate([column, *parts])
 
     def by_gid(self, column: np.ndarray) -> np.ndarray:
         """Return a column of all vertices, in which this rank's rows and ghosts have their values; collective."""
         if self.comm.size == 1:
             return column
+        if column.itemsize == 1:  # the marks that find ghosts are as many bytes
+            return np.concatenate(self.comm.allgatherv(column))
         whole, block = np.zeros(self.block.n, column.dtype), self.block
         whole[block.first : block.first + block.rows] = column
         whole[self.ghosts] = self.extended(column)[block.rows :]
@@ -93,8 +113,7 @@ class HostRows:
 
     def sent_back(self, behind: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield rows of this rank, and the values that a peer has for them; ``behind``: of ghosts; collective."""
-        parts = self.comm.alltoallv([behind[a:b] for a, b in zip(self._cuts[:-1], self._cuts[1:], strict=True)])
-        yield from zip(self._requested, parts, strict=True)
+        yield from zip(self._requested(), self.comm.alltoallv(self._by_owner(behind)), strict=True)
 
     def one_a_thread(self) -> np.ndarray:
         """Return bounds of one range of rows a thread."""

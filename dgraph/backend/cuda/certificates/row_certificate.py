@@ -243,7 +243,7 @@ class RowCertificate:
 
         return kernels.violations(rules.COMPONENT), smallest
 
-    def prove_strong(self, label: Any) -> Found | None:
+    def prove_strong(self, label: Any, claimed: Any) -> Found | None:
         """Check labels of strong components, given as gids; None if the CPUs are to follow long paths."""
         kernels, labels = self._kernels("strong"), self._numbers(label)
         by_row = self._by_position(labels, np.int64)
