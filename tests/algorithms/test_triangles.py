@@ -143,7 +143,7 @@ def test_rows_of_places_by_numpy_and_by_threads(monkeypatch):
 def test_short_rows_are_merged_in_place(threads, monkeypatch):
     """Merge rows with loops and parallel arcs, in several parts."""
     monkeypatch.setattr(wedges_cpu, "compiles", lambda arcs: True)
-    monkeypatch.setattr(wedges_cpu, "SMALL", 8)
+    monkeypatch.setattr(wedges_cpu, "MERGED", 20)
     monkeypatch.setattr(wedges_cpu, "triangles_at", None)
     src, dst = np.tile(np.random.default_rng(7).integers(0, 16, (2, 30)), 2)
     graph = dgraph.Graph.from_edges(

@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 
 from dgraph._support.compiled import njit
-from dgraph.algorithms.edge_triangles.triangle_counts import CANCELLED, PARTS, triangles_at
+from dgraph.algorithms.edge_triangles.triangle_counts import CANCELLED, triangles_at
 from dgraph.algorithms.kernels.wedges.corner_counts import HostCounts
 from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
 from dgraph.backend.cpu.threads.host_solver import HostSolver
@@ -35,8 +35,11 @@ CHUNK = 32
 SMALL = 1 << 14
 """Edges up to which one thread counts."""
 
-SHORT = 16
-"""Longest row of graphs whose rows are merged as they are."""
+SHORT, MANY = 16, 1024
+"""Longest row of graphs whose rows are merged as they are; vertices of those that a thread takes at a time."""
+
+MERGED = 1 << 24
+"""Arcs of such rows between two boundaries, where a run may end."""
 
 
 class Wedges(HostSolver):
@@ -63,7 +66,7 @@ class Wedges(HostSolver):
         """Return the triangles at each vertex and its distinct neighbours, of the rows as they are."""
         rows, count = ctx.local.out, ctx.local.size
         triangles, distinct = np.zeros((2, count), np.int64)
-        bounds = np.linspace(0, count, (PARTS if count > SMALL else 1) + 1).astype(np.int64)
+        bounds = np.linspace(0, count, len(rows.neighbours) // MERGED + 2).astype(np.int64)
         for number, (begin, end) in enumerate(pairwise(bounds.tolist()), 1):
             taken = np.array([begin])
             self.team.run(_merge, self.team.size, rows.offsets, rows.neighbours, triangles, distinct, taken, end)
@@ -103,10 +106,10 @@ class Counter:
 def _merge(t, threads, offsets, neighbours, triangles, distinct, taken, end):
     """Count triangles u < v < w at each v; loops and further parallel arcs, which are adjacent, are skipped."""
     while True:
-        begin = fetch_add(taken, 0, CHUNK)
+        begin = fetch_add(taken, 0, MANY)
         if begin >= end:
             return
-        for v in range(begin, min(begin + CHUNK, end)):
+        for v in range(begin, min(begin + MANY, end)):
             first, stop, here, before = offsets[v], offsets[v + 1], 0, np.int64(-1)
             for arc in range(first, stop):
                 u = np.int64(neighbours[arc])
