@@ -30,7 +30,7 @@ from dgraph.backend.cpu.codegen.generated_module import (
 from dgraph.backend.cpu.round import state as slots
 from dgraph.backend.cpu.round.array_folds import FOLDS
 from dgraph.backend.cpu.round.interpreted import InterpretedMachine
-from dgraph.backend.cpu.round.machine import may_pull
+from dgraph.backend.cpu.round.machine import CpuMachine, may_pull
 from dgraph.backend.cpu.round.work_arrays import WorkArrays, lists_of
 from dgraph.backend.cpu.threads import stand_ins
 from dgraph.backend.cpu.threads.team import Team
@@ -100,6 +100,10 @@ class ArrayMachine(InterpretedMachine):
         self._interprets, self._spent, self._looks = True, 0.0, LOOKS
         self._stem = compiled_stem(traced)
         super().__init__(traced, local, team, "push")
+
+    def in_machine_code(self) -> CpuMachine:
+        """Return a machine of compiled rounds for the same program."""
+        return CpuMachine(self.traced, self.local, self.team, "auto")
 
     def fused(self, limit: int) -> int:
         """Run up to ``limit`` whole rounds; return their number."""
