@@ -15,10 +15,14 @@ import numpy as np
 
 from dgraph.comm.base import Comm
 from dgraph.comm.owner_directed import fetch
+from dgraph.errors import DataError
 from dgraph.graph.names import Names
 
 CHUNK = 1 << 16
 """Ids that a rank looks up at a time."""
+
+NO_VERTEX = np.iinfo(np.int64).max
+"""Integer that no vertex may have as its id: in answers it is unreached, and a missing predecessor."""
 
 
 class VertexIds(ABC):
@@ -85,6 +89,12 @@ class ConsecutiveIds(VertexIds):
         return ConsecutiveIds(n, self.base), np.full(n - self.n, self.n, np.int64)
 
 
+def check_ids(ids: np.ndarray) -> None:
+    """Refuse ``NO_VERTEX`` among the ids of vertices."""
+    if ids.size and ids.max() == NO_VERTEX:
+        raise DataError(f"vertex {NO_VERTEX}: this id stands for no vertex; ids are at most 2^63 - 2; give it another")
+
+
 @dataclass(frozen=True)
 class SparseIds(VertexIds):
     """Ids that occur in the input, sorted; rank r holds those of gids ``starts[r] .. starts[r + 1] - 1``.
@@ -119,6 +129,7 @@ class SparseIds(VertexIds):
 
     def grown(self, fresh, comm):
         """Return the ids with ``fresh`` in their places; collective."""
+        check_ids(fresh)
         owner = np.maximum(np.searchsorted(self.lowest, fresh, side="right") - 1, 0)
         here, starts, below = inserted(self.here, self.starts, fresh, owner == comm.rank, comm)
         return SparseIds(here, starts, self.lowest), below
