@@ -179,7 +179,7 @@ def test_a_table_that_replaces_a_graph_is_awaited_and_refused(client):
     assert client.put("replaced", pa.table({"source": [0], "target": [1]})).m == 1
     longer = client.put("replaced", pa.table({"source": [0, 1], "target": [1, 2]}))
     assert (longer.m, longer.version) == (2, None)
-    with pytest.raises(DataError, match="it failed: .*is null"):
+    with pytest.raises(DataError, match=r"it failed: .*is null"):
         client.put("replaced", pa.table({"source": [0, 1, 2], "target": [1, 2, None]}))
     assert longer.refresh().m == 2
     longer.drop()

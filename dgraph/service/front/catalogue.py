@@ -87,7 +87,9 @@ class Catalogue(Entries):
             raise
         return graph
 
-    async def replace(self, graph: GraphEntry, source: str, options: dict[str, Any], fields: dict[str, Any]) -> VersionEntry:
+    async def replace(
+        self, graph: GraphEntry, source: str, options: dict[str, Any], fields: dict[str, Any]
+    ) -> VersionEntry:
         """Begin the load of a new version of a graph, from new data; return the version.
 
         Raises:
