@@ -21,9 +21,6 @@ from dgraph.graph.names import Names
 CHUNK = 1 << 16
 """Ids that a rank looks up at a time."""
 
-NO_VERTEX = np.iinfo(np.int64).max
-"""Integer that no vertex may have as its id: in answers it is unreached, and a missing predecessor."""
-
 
 class VertexIds(ABC):
     """Map between gids and original ids (int64, not negative).
@@ -90,9 +87,9 @@ class ConsecutiveIds(VertexIds):
 
 
 def check_ids(ids: np.ndarray) -> None:
-    """Refuse ``NO_VERTEX`` among the ids of vertices."""
-    if ids.size and ids.max() == NO_VERTEX:
-        raise DataError(f"vertex {NO_VERTEX}: this id stands for no vertex; ids are at most 2^63 - 2; give it another")
+    """Refuse 2^63 - 1, which is unreached or a missing predecessor in answers, among ascending ids."""
+    if 2**63 - 1 in ids[-1:]:
+        raise DataError(f"vertex {2**63 - 1}: this id stands for no vertex; ids are at most 2^63 - 2; give it another")
 
 
 @dataclass(frozen=True)

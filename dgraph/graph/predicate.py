@@ -210,9 +210,8 @@ class PredicateRows:
         return self._size
 
     def __getitem__(self, name: str) -> Any:
-        values = self._column(name)
-        self._kinds[name] = values.dtype.kind
-        shown = values.view()
+        shown = self._column(name).view()
+        self._kinds[name] = shown.dtype.kind
         shown.flags.writeable = False  # they are the graph's own
         return shown if self._arrays else _column(shown, text=True)
 

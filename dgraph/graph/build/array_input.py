@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from dgraph._support.threads import extremes
@@ -121,7 +119,7 @@ def check_range(values: np.ndarray, low: int, high: int, name: str, before: int 
         raise DataError(f"{name}[{before + index}] is {values[index]}; it must be within {low} .. {high}; correct it")
 
 
-def missing_values(values: Any) -> np.ndarray:
+def missing_values(values) -> np.ndarray:
     """Return True where a value is None, NaN, NaT or pandas' NA: bool, of the shape of ``values``."""
     values = np.asarray(values)
     if values.dtype == object:

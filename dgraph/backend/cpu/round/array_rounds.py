@@ -69,8 +69,7 @@ Arrays = tuple[np.ndarray, ...]
 def answers_at_once(traced: Traced, local: LocalGraph) -> bool:
     """Return True if a program need not be compiled: graph and program are small, and runs were short so far."""
     pushed = "push" in traced.program.directions and not traced.row_reducer
-    listed = traced.all or traced.apply is not None  # so that a pull's changes are a list, not bits
-    simple = bool(traced.proposes) and (pushed or listed)
+    simple = bool(traced.proposes) and (pushed or traced.all or traced.apply is not None)  # pulls then list changes
     tiny = local.m <= TINY and (local.masters < local.n or "numba" not in sys.modules)  # ranks choose alike
     most = FEW if traced.all or traced.row_reducer else FEW_OF_FRONTIERS
     stem = compiled_stem(traced)
