@@ -62,7 +62,7 @@ def _of_objects(values: np.ndarray, what: str) -> np.ndarray:
     missing = missing_values(values)
     kinds = set(map(type, values[~missing].tolist()))
     if all(issubclass(kind, str) for kind in kinds):
-        return np.where(missing, None, values) if kinds or not missing.any() else np.full(values.size, np.nan)
+        return np.where(missing, np.array(None), values) if kinds or not missing.any() else np.full(values.size, np.nan)
     if kinds <= {bool, np.bool_} and not missing.any():
         return values.astype(bool)
     if all(map(is_number, kinds)) and not kinds & {bool, np.bool_}:
