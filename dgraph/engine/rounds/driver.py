@@ -18,9 +18,10 @@ import numpy as np
 
 from dgraph._support import compile_clock, interrupts
 from dgraph.backend.interface import DeviceRounds, Machine, SharedMachine
+from dgraph.backend.wire import UnreadableMessage
 from dgraph.comm import Comm
 from dgraph.engine.rounds.return_state import Reached, State, over_ranks
-from dgraph.errors import Cancelled, InternalError, PeerLost
+from dgraph.errors import Cancelled, PeerLost
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Program, Traced
 
@@ -175,7 +176,7 @@ class RoundDriver(ABC):
         """Exchange messages. A rank that cannot read one raises where all ranks agree, as :meth:`_attempt` does."""
         try:
             send()
-        except InternalError as error:
+        except UnreadableMessage as error:
             self.error = self.error or error
 
     def _agree(self, pending: PendingTotals | None = None, starting: bool = False) -> None:

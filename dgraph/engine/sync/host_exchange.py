@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.wire import BITSET, CPU, OFFSETS
+from dgraph.backend.wire import BITSET, CPU, OFFSETS, UnreadableMessage
 from dgraph.comm import Comm
 from dgraph.engine.sync.bitset_kernels import count_by_span, load_kernels, positions_by_span, positions_in
 from dgraph.engine.sync.encodings import decode, encode
 from dgraph.engine.sync.sync_plan import SyncPlan
-from dgraph.errors import InternalError
 from dgraph.graph.local import LocalGraph, Mirrors
 from dgraph.program import Traced
 
@@ -185,8 +184,8 @@ class HostExchange:
         """Return what a message says, as :func:`decode` does; its error names the rank that sent it."""
         try:
             return decode(self._inbox[peer][:size], total, dtypes)
-        except InternalError as error:
-            raise InternalError(f"rank {self.comm.rank} received from rank {peer} {error}") from None
+        except UnreadableMessage as error:
+            raise UnreadableMessage(f"rank {self.comm.rank} received from rank {peer} {error}") from None
 
     def _spans(self, sides: dict[int, Mirrors], role: str) -> list[Span]:
         """Return the non-empty spans of a role, one per peer."""
