@@ -96,6 +96,10 @@ class Machine(ABC):
     def compile(self) -> None:
         """Compile everything that the rounds call, or load it from the cache folder; called before :meth:`start`."""
 
+    def in_machine_code(self) -> Machine:
+        """Return a machine of the same program whose rounds are compiled: this one, unless it has a ``remark``."""
+        return self
+
     @property
     def exchanges_on_host(self) -> bool:
         """True if messages of a run on several ranks are packed by the host, whose loops have to be compiled."""

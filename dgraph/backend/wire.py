@@ -32,6 +32,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from dgraph.errors import InternalError
+
 NOTHING, EVERYTHING, BITSET, OFFSETS = range(4)
 """Kinds of a message, by its set of positions."""
 
@@ -40,6 +42,10 @@ KIND_BITS = 8
 
 OFFSET = 4
 """Bytes of an offset and of a base."""
+
+
+class UnreadableMessage(InternalError):
+    """A message of a CPU rank that has arrived, with all others of its exchange, and is not in the format."""
 
 
 class WireLayout(NamedTuple):

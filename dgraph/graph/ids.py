@@ -15,6 +15,7 @@ import numpy as np
 
 from dgraph.comm.base import Comm
 from dgraph.comm.owner_directed import fetch
+from dgraph.errors import DataError
 from dgraph.graph.names import Names
 
 CHUNK = 1 << 16
@@ -85,6 +86,12 @@ class ConsecutiveIds(VertexIds):
         return ConsecutiveIds(n, self.base), np.full(n - self.n, self.n, np.int64)
 
 
+def check_ids(ids: np.ndarray) -> None:
+    """Refuse 2^63 - 1, which is unreached or a missing predecessor in answers, among ascending ids."""
+    if 2**63 - 1 in ids[-1:]:
+        raise DataError(f"vertex {2**63 - 1}: this id stands for no vertex; ids are at most 2^63 - 2; give it another")
+
+
 @dataclass(frozen=True)
 class SparseIds(VertexIds):
     """Ids that occur in the input, sorted; rank r holds those of gids ``starts[r] .. starts[r + 1] - 1``.
@@ -119,6 +126,7 @@ class SparseIds(VertexIds):
 
     def grown(self, fresh, comm):
         """Return the ids with ``fresh`` in their places; collective."""
+        check_ids(fresh)
         owner = np.maximum(np.searchsorted(self.lowest, fresh, side="right") - 1, 0)
         here, starts, below = inserted(self.here, self.starts, fresh, owner == comm.rank, comm)
         return SparseIds(here, starts, self.lowest), below

@@ -15,7 +15,7 @@ from dgraph.comm.base import Comm
 from dgraph.comm.owner_directed import fetch, scatter, swap
 from dgraph.errors import FORMER_COLUMNS, UsageError, shown, unknown
 from dgraph.graph.block import EdgeBlock
-from dgraph.graph.build.array_input import host_array
+from dgraph.graph.build.array_input import host_array, missing_values
 from dgraph.graph.names import ENCODING, Names, decode_names
 from dgraph.graph.subgraph import row_owner, row_starts
 
@@ -226,9 +226,8 @@ def _encoded(name: str, values: np.ndarray) -> np.ndarray:
     for begin in range(0, values.size, CHUNK):
         piece = values[begin : begin + CHUNK]
         if piece.dtype.kind == "O":
-            empty = (piece == None) | (piece != piece)  # noqa: E711 - by element: None, NaN
-            piece = np.where(empty.astype(bool), "", piece)
-            if not set(map(type, piece.tolist())) <= {str}:
+            piece = np.where(missing_values(piece), "", piece)
+            if not all(issubclass(kind, str) for kind in set(map(type, piece.tolist()))):
                 raise UsageError(f"{name} has values of several types; a column has numbers, bool or text; convert it")
         try:
             pieces.append(np.char.encode(piece.astype(str), *ENCODING))

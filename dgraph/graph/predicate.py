@@ -17,7 +17,7 @@ import numpy as np
 from dgraph.comm.base import Comm
 from dgraph.errors import DgraphError, UsageError, shown, unknown
 from dgraph.graph.block import EdgeBlock
-from dgraph.graph.build.array_input import host_array
+from dgraph.graph.build.array_input import host_array, missing_values
 from partitioning.arrays import arcs
 
 Predicate = Callable[[Any], np.ndarray]
@@ -52,7 +52,7 @@ class Column(np.lib.mixins.NDArrayOperatorsMixin):
             _check_kinds(*inputs)
             _check_missing(ufunc, self, *inputs)
         if ufunc in ORDERS and any(np.asarray(value).dtype == object for value in inputs):
-            present = np.logical_and(*(~_missing(value) for value in inputs))
+            present = np.logical_and(*(~missing_values(value) for value in inputs))
             keywords |= {"where": present, "out": np.zeros(present.shape, bool)}
         return _column(getattr(ufunc, method)(*_plain(inputs), **_plain(keywords)))
 
@@ -87,7 +87,7 @@ class Column(np.lib.mixins.NDArrayOperatorsMixin):
     def isin(self, values: Any) -> np.ndarray:
         """Return True for the rows whose value is one of ``values``, or missing as one of them is, as pandas does."""
         values = np.asarray(values if isinstance(values, np.ndarray) else list(values))
-        missing = _missing(values)
+        missing = missing_values(values)
         rows = self._equals_one_of(values[~missing])
         return rows | self.isna() if missing.any() else rows
 
@@ -97,7 +97,7 @@ class Column(np.lib.mixins.NDArrayOperatorsMixin):
 
     def isna(self) -> np.ndarray:
         """Return True for the rows whose value is missing: NaN, NaT, or None for text."""
-        return _missing(self)
+        return missing_values(self)
 
     def notna(self) -> np.ndarray:
         """Return True for the rows whose value is not missing."""
@@ -155,15 +155,6 @@ def _column(values: Any, text: bool = False) -> Any:
     return (Times if values.dtype.kind == "M" else Column)(values)
 
 
-def _missing(values: Any) -> np.ndarray:
-    """Return True where a value is None, NaN, NaT or pandas' NA: bool, of the shape of ``values``."""
-    values = np.asarray(values)
-    if values.dtype == object:
-        kinds = [value is None or str(value != value) != "False" for value in values.ravel()]  # NA != NA is NA
-        return np.array(kinds, bool).reshape(values.shape)
-    return np.not_equal(values, values)
-
-
 def _kinds(value: Any) -> set[str]:
     """Return the kinds of the values of an array, none if all are missing or there are none."""
     if isinstance(value, Column) and value.dtype == object:
@@ -171,7 +162,7 @@ def _kinds(value: Any) -> set[str]:
     values = np.asarray(value)
     if values.dtype != object:
         return {KINDS.get(values.dtype.kind, str(values.dtype))} if values.size or isinstance(value, Column) else set()
-    types = {type(value) for value in values[~_missing(values)].ravel()}
+    types = {type(value) for value in values[~missing_values(values)].ravel()}
     return {next((TYPES[base] for base in TYPES if issubclass(kind, base)), kind.__name__) for kind in types}
 
 
@@ -198,7 +189,7 @@ def _check_missing(ufunc: np.ufunc, column: Column, *values: Any) -> None:
     """
     for value in (np.asarray(value) for value in values if np.ndim(value) == 0):
         chooses = value.dtype == object and value[()] is None and column.dtype.kind in "OM" and ufunc not in ORDERS
-        if _missing(value) and not chooses:
+        if missing_values(value) and not chooses:
             raise UsageError(
                 f"the predicate keep compares a column with a missing value ({value}), which nothing equals; choose "
                 "its missing values by e.name.isna(), the others by e.name.notna()"
@@ -219,9 +210,8 @@ class PredicateRows:
         return self._size
 
     def __getitem__(self, name: str) -> Any:
-        values = self._column(name)
-        self._kinds[name] = values.dtype.kind
-        shown = values.view()
+        shown = self._column(name).view()
+        self._kinds[name] = shown.dtype.kind
         shown.flags.writeable = False  # they are the graph's own
         return shown if self._arrays else _column(shown, text=True)
 

@@ -37,10 +37,10 @@ RUNS = {
     CC: "connected_components number_connected_components is_connected node_connected_component "
     "weakly_connected_components number_weakly_connected_components is_weakly_connected is_tree is_forest "
     "is_arborescence is_branching",
-    SCC: "strongly_connected_components kosaraju_strongly_connected_components condensation attracting_components "
+    SCC: "strongly_connected_components condensation attracting_components "
     "is_attracting_component number_attracting_components",
-    "runs scc": "number_strongly_connected_components is_directed_acyclic_graph has_cycle is_semiconnected "
-    "flow_hierarchy",
+    "runs scc": "kosaraju_strongly_connected_components number_strongly_connected_components "
+    "is_directed_acyclic_graph has_cycle is_semiconnected flow_hierarchy",
     "runs mst: of equal weights the edge that Kruskal takes, for every algorithm": "minimum_spanning_edges "
     "maximum_spanning_edges minimum_spanning_tree maximum_spanning_tree partition_spanning_tree",
     "runs one thread on the arrays of the converted graph; sort_neighbors=, root= and multigraphs of bridges, and "

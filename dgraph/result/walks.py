@@ -84,7 +84,7 @@ class Walks:
 
         ``.txt`` has a line for each walk, its vertices between spaces, as word2vec reads sentences. The others have a
         row for each vertex of a walk: ``walk`` and ``step`` from 0, ``vertex``, and ``weight`` of the edge before it,
-        NaN where there is none, if weights were kept.
+        missing where there is none, if weights were kept.
 
         Raises:
             UsageError: an unknown suffix, or pyarrow is not installed.
@@ -106,7 +106,7 @@ class Walks:
         if self.weights is not None:
             before = np.column_stack([np.full(len(rows), np.nan), self.weights])
             columns["weight"] = before[walk, step]
-        save(path, columns, self.comm)
+        save(path, columns, self.comm, nullable={"weight": np.nan})
 
 
 def _lines(words: np.ndarray, there: np.ndarray) -> list[bytes]:

@@ -271,7 +271,8 @@ def test_a_name_of_another_library_is_answered_by_the_command(dgraph):
 
 
 def test_conditions_and_largest_rows_are_refused_by_name(dgraph, tmp_path):
-    (tmp_path / "t.csv").write_text("source,target,paid,how,big\n1,2,2024-03-01,card,true\n2,3,2024-04-01,cash,false\n")
+    rows = "1,2,2024-03-01,card,true\n2,3,2024-04-01,cash,false\n3,4,,,true\n"
+    (tmp_path / "t.csv").write_text(f"source,target,paid,how,big\n{rows}")
     for options, message in (
         ("--where paid", "write a column, one of"),
         ("--where paid>May", "needs a time"),
@@ -295,3 +296,7 @@ def test_conditions_and_largest_rows_are_refused_by_name(dgraph, tmp_path):
     codes, said = dgraph("convert t.csv u.csv --keep paid,how --where how=cash")
     assert codes == [0]
     assert (tmp_path / "u.csv").read_text().splitlines()[1:] == ["2,3,2024-04-01T00:00:00.000000,cash"]
+    for condition in ("how=", "paid="):
+        codes, said = dgraph(f"convert t.csv {condition}.csv --keep paid,how --where {condition}")
+        assert codes == [0]
+        assert (tmp_path / f"{condition}.csv").read_text().splitlines()[1:] == ["3,4,,"]

@@ -263,6 +263,22 @@ def test_programs_that_apply_pull_and_sum_pass_their_certificates(name, program,
     assert result.report["outcome"]["validation"]["passed"]
 
 
+@pytest.mark.mpi
+@pytest.mark.parametrize("name", ["bfs", "pagerank", "mis", "kcore"])
+def test_ranks_whose_first_runs_took_longer_make_the_others_compile(name, at_once, monkeypatch):
+    monkeypatch.setattr(array_rounds, "CpuMachine", InterpretedMachine)
+    if world().rank:
+        monkeypatch.setenv("DGRAPH_COMPILE", "never")
+    src, dst, _ = arcs()
+    mine = slice(world().rank, None, world().size)
+    source = {"source": 7} if name == "bfs" else {}
+    graph = graph_of(src[mine], dst[mine], directed=name != "mis").on(policy="cvc")
+    result, _ = columns(name, graph, validate=True, **source)
+    assert result.report["outcome"]["validation"]["passed"]
+    numpy_ran = any(choice["taken"] == "NumPy" for choice in result.report["choices"])
+    assert numpy_ran == (world().size == 1)
+
+
 @pytest.mark.parametrize("name", array_folds.FOLDS)
 def test_folds_of_many_rows_are_those_of_each(name):
     rng = np.random.default_rng(5)

@@ -254,7 +254,9 @@ def test_an_added_edge_brings_at_most_16_unused_ids():
     for edges in ([[0, 20]], [[19, 21]], [[0, 36], [0, 1]], [[0, 10**6]], [[0, 2**62]], [[2**63 - 1, 2**63 - 1]]):
         with pytest.raises(DataError, match=r"whose ids end at 2, would have the [\d,]+ ids between .*sparse_ids=True"):
             grown(edges)
-    assert grown([[0, 2**63 - 1]], sparse_ids=True).n == 4
+    assert grown([[0, 2**63 - 2]], sparse_ids=True).n == 4
+    with pytest.raises(DataError, match=r"stands for no vertex; ids are at most 2\^63 - 2"):
+        grown([[0, 2**63 - 1]], sparse_ids=True)
     far = Graph.from_edges([0], [5000], comm=SerialComm())
     assert far.with_edges([[5000, 5017]]).n == 5018
     with pytest.raises(DataError, match="ids end at 5000"):

@@ -154,6 +154,17 @@ def test_missing_values():
         dgraph.Graph.from_pandas(table if world().rank == 0 else None, keep="flag")
 
 
+def test_objects_of_text_may_be_of_numpy_and_missing_as_in_pandas():
+    mine = slice(0, None if world().rank == 0 else 0)
+    texts = np.array([np.str_("a"), pd.NA, "b", None, float("nan")], object)
+    graph = dgraph.Graph.from_edges(np.arange(5)[mine], np.arange(1, 6)[mine], keep={"kind": texts[mine]})
+    assert graph.filter_edges(lambda e: e.kind.isin(["a", "b"])).m == 2
+    assert graph.filter_edges(lambda e: e.kind.isna()).m == 3
+    graph = graph.with_columns(kind=(np.arange(5)[mine], texts[mine]))
+    assert graph.filter_vertices(lambda v: v.kind == "a").n == 1
+    assert graph.filter_vertices(lambda v: v.kind.isna()).n == 4
+
+
 def test_integers_that_the_floats_of_another_rank_would_round_are_refused():
     rank, wide = world().rank, 2**53 + 1
     column = np.array([0.5]) if rank else np.array([wide])

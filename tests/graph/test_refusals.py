@@ -53,6 +53,7 @@ REFUSED = [
     ("a.gr.zst", zstd.compress(GR.encode())[:-9], r"a\.gr\.zst: ends inside what zstd has packed; was it cut short"),
     ("a.txt.zst", zstd.compress(b"1 2\n") + b"junk", r"a\.txt\.zst: zstd cannot unpack it"),
     ("a.txt.gz", gzip.compress(b"1 2\n3\n"), r"a\.txt\.gz:2: got '3'; column 2 of 2 is missing"),
+    ("a.txt", f"1 2\n{2**63 - 1} 1\n", r"vertex 9223372036854775807: this id stands for no vertex"),
     ("a.col", "p edge 3 2\ne 1 2\n", r"a\.col: 1 e lines, but the p line"),
     ("a.col", "p edge 3 2\ne 1 2\nn 1 2\n", r"a\.col:3: .*does not begin with 'e'"),
     ("a.mtx", "4 4 3\n1 2 1\n", r"a\.mtx:1: got '4 4 3'; a Matrix Market file begins with"),

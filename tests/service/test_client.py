@@ -175,6 +175,16 @@ def test_numbers_that_are_sent(client):
         client.graph("numbers")
 
 
+def test_a_table_that_replaces_a_graph_is_awaited_and_refused(client):
+    assert client.put("replaced", pa.table({"source": [0], "target": [1]})).m == 1
+    longer = client.put("replaced", pa.table({"source": [0, 1], "target": [1, 2]}))
+    assert (longer.m, longer.version) == (2, None)
+    with pytest.raises(DataError, match=r"it failed: .*is null"):
+        client.put("replaced", pa.table({"source": [0, 1, 2], "target": [1, 2, None]}))
+    assert longer.refresh().m == 2
+    longer.drop()
+
+
 def test_a_client_imports_neither_numba_nor_mpi(live):
     code = (
         "import sys, dgraph; graph = dgraph.connect(sys.argv[1]).graph('rome'); result = dgraph.bfs(graph, source=1); "

@@ -94,7 +94,7 @@ def _compared(condition: str, kinds: Mapping[str, np.dtype]) -> tuple[str, Any, 
     name, sign, word = parted(condition)
     kind = kinds[name].kind if name in kinds else "O"
     try:
-        value = READERS.get(kind, _number)(word)
+        value = READERS.get(kind, _number)(word) if word or kind not in "MO" else None  # a missing time or text
     except (ValueError, KeyError):
         wanted = {"M": "a time, such as 2024-03-01T12:00", "b": "true or false"}.get(kind, "a number")
         raise UsageError(f"--where {condition!r}: the column {name} needs {wanted}") from None

@@ -239,11 +239,12 @@ class Context(SharedPartition):
 
     def _made(self, program: Program, traced: Traced, local: LocalGraph) -> Machine:
         error: BaseException | None = None
-        compiled = large = False
+        compiled = large = arrays = False
         with self.record("prepare"):
             self.backend.prepare(local, self.comm)
             try:
                 machine = self.backend.machine(traced, local, self._direction(program))
+                arrays = bool(machine.remark)
             except Exception as caught:
                 error = caught
         if error is None and self.comm.size == 1 and machine.loaded:
@@ -259,7 +260,11 @@ class Context(SharedPartition):
         except Exception as caught:
             error = caught
         with self.record("compile"):
-            everywhere, large_everywhere = self.comm.agree(error, compiled, large)
+            everywhere, large_everywhere, *alike = self.comm.agree(error, compiled, large, arrays, not arrays)
+            if not any(alike):  # each rank counts its own seconds; array rounds only push, and the others may pull
+                everywhere = False
+                with self.comm.together():
+                    machine = machine.in_machine_code()
             if not machine.use_large(bool(large_everywhere)):
                 self.record.choose("small rounds", "one by one", f"{type(program).__name__}: {POSTPONED}")
             if not everywhere:

@@ -18,6 +18,7 @@ import numpy as np
 
 from dgraph._support import compile_clock, interrupts
 from dgraph.backend.interface import DeviceRounds, Machine, SharedMachine
+from dgraph.backend.wire import UnreadableMessage
 from dgraph.comm import Comm
 from dgraph.engine.rounds.return_state import Reached, State, over_ranks
 from dgraph.errors import Cancelled, PeerLost
@@ -171,6 +172,13 @@ class RoundDriver(ABC):
                 self.error = error
         return None
 
+    def _exchange(self, send: Callable[[], None]) -> None:
+        """Exchange messages. A rank that cannot read one raises where all ranks agree, as :meth:`_attempt` does."""
+        try:
+            send()
+        except UnreadableMessage as error:
+            self.error = self.error or error
+
     def _agree(self, pending: PendingTotals | None = None, starting: bool = False) -> None:
         """Agree on the round's totals; open the next bucket where no vertex is active but some wait."""
         machine = self.machine
@@ -276,7 +284,7 @@ class HostDriven(RoundDriver):
         machine, sync, record = self.machine, self.sync, self.record
         self.watchdog.begin(machine.round + 1)
         if not machine.done and limit > 0:
-            sync.broadcast()
+            self._exchange(sync.broadcast)
             if machine.traced.program.sparse:
                 with record("compute"), self.comm.together():
                     machine.begin()
@@ -297,7 +305,7 @@ class HostDriven(RoundDriver):
                 self._agree(pending)
             self._boundary()
             if not machine.done and machine.round < limit:
-                sync.broadcast()
+                self._exchange(sync.broadcast)
             seconds = (_clock() - began) / len(figures)
             record.rounds.extend(self._visited(figures), seconds, machine.notes(), **self._fields(len(figures)))
             self.progress.round(machine.round, frontier, self.every_edge or edges, direction)
@@ -313,7 +321,7 @@ class HostDriven(RoundDriver):
         """Run at least one round up to its agreement."""
         with self.record("compute"):
             self._attempt(self.shared.edge)
-        self.sync.reduce(failed=self.error is not None)
+        self._exchange(lambda: self.sync.reduce(failed=self.error is not None))
         with self.record("compute"):
             self._attempt(self.shared.vertex)
 

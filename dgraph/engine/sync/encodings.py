@@ -10,9 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dgraph.backend.wire import BITSET, CPU, EVERYTHING, KIND_BITS, NOTHING, OFFSET, OFFSETS, padded
+from dgraph.backend.wire import BITSET, CPU, EVERYTHING, KIND_BITS, NOTHING, OFFSET, OFFSETS, UnreadableMessage, padded
 from dgraph.engine.sync import bitset_kernels
-from dgraph.errors import InternalError
 
 HEADER, KINDS = CPU.header, (1 << KIND_BITS) - 1
 
@@ -79,7 +78,7 @@ def decode(
     """Return the positions (uint32) and one column per dtype; (None, ()) for an empty message.
 
     Raises:
-        InternalError: the message does not have the format, or not of a span of ``total`` positions.
+        UnreadableMessage: the message does not have the format, or not of a span of ``total`` positions.
     """
     if message.size == 0:
         return None, ()
@@ -122,8 +121,8 @@ def decode(
     return positions, tuple(columns)
 
 
-def _malformed(message: np.ndarray, total: int, reason: str) -> InternalError:
-    return InternalError(
+def _malformed(message: np.ndarray, total: int, reason: str) -> UnreadableMessage:
+    return UnreadableMessage(
         f"a message of {message.size} bytes about {total} positions of mirrors cannot be read: {reason}; run all ranks "
         "with one version of dgraph on one graph, and report this if they are"
     )

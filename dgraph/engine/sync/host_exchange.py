@@ -7,9 +7,11 @@ exchange with the same methods instead.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from dgraph.backend.wire import BITSET, CPU, OFFSETS
+from dgraph.backend.wire import BITSET, CPU, OFFSETS, UnreadableMessage
 from dgraph.comm import Comm
 from dgraph.engine.sync.bitset_kernels import count_by_span, load_kernels, positions_by_span, positions_in
 from dgraph.engine.sync.encodings import decode, encode
@@ -106,7 +108,7 @@ class HostExchange:
         received = self._exchange(sends, receivers, dtypes)
         with self.record("unpack"):
             for peer, mirrors, low, high in receivers:
-                positions, values = decode(self._inbox[peer][: received[peer]], high - low, dtypes)
+                positions, values = self._decoded(peer, received[peer], high - low, dtypes)
                 if positions is not None and not failed:
                     machine.combine(mirrors.lids[low:high], positions, values)  # type: ignore[index]
 
@@ -144,7 +146,7 @@ class HostExchange:
         received = self._exchange(sends, receivers, dtypes)
         with self.record("unpack"):
             for peer, mirrors, low, high in receivers:
-                positions, values = decode(self._inbox[peer][: received[peer]], high - low, dtypes)
+                positions, values = self._decoded(peer, received[peer], high - low, dtypes)
                 if positions is None or failed:
                     continue
                 place, count = mirrors.first + low, len(positions)
@@ -177,6 +179,13 @@ class HostExchange:
         for peer, (message, _) in sends.items():
             self.record.message(peer, message.size)
         return received
+
+    def _decoded(self, peer: int, size: int, total: int, dtypes: list[np.dtype]) -> Any:
+        """Return what a message says, as :func:`decode` does; its error names the rank that sent it."""
+        try:
+            return decode(self._inbox[peer][:size], total, dtypes)
+        except UnreadableMessage as error:
+            raise UnreadableMessage(f"rank {self.comm.rank} received from rank {peer} {error}") from None
 
     def _spans(self, sides: dict[int, Mirrors], role: str) -> list[Span]:
         """Return the non-empty spans of a role, one per peer."""

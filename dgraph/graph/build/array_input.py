@@ -119,6 +119,15 @@ def check_range(values: np.ndarray, low: int, high: int, name: str, before: int 
         raise DataError(f"{name}[{before + index}] is {values[index]}; it must be within {low} .. {high}; correct it")
 
 
+def missing_values(values) -> np.ndarray:
+    """Return True where a value is None, NaN, NaT or pandas' NA: bool, of the shape of ``values``."""
+    values = np.asarray(values)
+    if values.dtype == object:
+        unlike = (None if value is None else value != value for value in values.ravel().tolist())  # NA != NA is NA
+        return np.array([x is not False and str(x) != "False" for x in unlike], bool).reshape(values.shape)
+    return np.not_equal(values, values)
+
+
 def host_array(values, name: str) -> np.ndarray:
     """Return values as a NumPy array in host memory, through DLPack where there is no other way.
 

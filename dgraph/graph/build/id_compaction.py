@@ -16,7 +16,7 @@ from dgraph.errors import DataError
 from dgraph.graph.block import gid_type
 from dgraph.graph.build.id_bitmap import id_bitmap
 from dgraph.graph.generators.counter import mix
-from dgraph.graph.ids import SparseIds
+from dgraph.graph.ids import SparseIds, check_ids
 
 CHUNK = 1 << 16
 """Ids that a rank sends at a time."""
@@ -61,7 +61,7 @@ def number_ids(
         comm: communicator of the ranks.
 
     Raises:
-        DataError: an id listed twice; the lowest is named.
+        DataError: an id listed twice, of which the lowest is named; 2^63 - 1.
     """
     columns = columns if listed is None else [listed]
     lowest = _lowest(columns, comm)
@@ -75,6 +75,7 @@ def number_ids(
     with comm.together():
         if lowest_twice < NONE:
             raise DataError(f"{where(lowest_twice)}: vertex {lowest_twice} is listed twice; list every vertex once")
+        check_ids(here)
     starts = np.concatenate([[0], np.cumsum(comm.allgather(np.array([here.size], np.int64))[:, 0])])
     return SparseIds(here, starts, lowest)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from dgraph.comm.base import Comm
 from dgraph.errors import UsageError
-from dgraph.graph.build.array_input import ROUNDED
+from dgraph.graph.build.array_input import ROUNDED, missing_values
 from dgraph.graph.build.attribute_columns import CURE, CodedText, attributes_of, of_arrow, refuse_rounded
 from dgraph.graph.edge_attributes import EdgeAttribute
 from dgraph.graph.inputs.column_arrays import column_array, kinds_of
@@ -59,14 +59,10 @@ def _array(column: Any, what: str) -> np.ndarray | CodedText:
 
 def _of_objects(values: np.ndarray, what: str) -> np.ndarray:
     """Return Python's objects as numbers, times or text."""
-    missing = np.fromiter((value is None or value != value for value in values.tolist()), bool, values.size)
+    missing = missing_values(values)
     kinds = set(map(type, values[~missing].tolist()))
-    if kinds <= {str}:
-        return (
-            np.where(missing, np.array(None, object), values)
-            if kinds or not missing.any()
-            else np.full(values.size, np.nan)
-        )
+    if all(issubclass(kind, str) for kind in kinds):
+        return np.where(missing, np.array(None), values) if kinds or not missing.any() else np.full(values.size, np.nan)
     if kinds <= {bool, np.bool_} and not missing.any():
         return values.astype(bool)
     if all(map(is_number, kinds)) and not kinds & {bool, np.bool_}:

@@ -102,6 +102,9 @@ class Service:
             wait: as of :meth:`load`.
             idle_s: as of :meth:`load`.
             options: as of :meth:`load`.
+
+        Raises:
+            DataError: the table is not one of edges; a graph of the name stays as it was.
         """
         options = _as_json(options)
         body, kind, names = _body(table, options.get("columns"), options.get("keep"))
@@ -109,8 +112,11 @@ class Service:
             options = {"ids": "string", "header": True} | options
         words = {key: str(value).lower() if isinstance(value, bool) else value for key, value in options.items()}
         record = self._link.call("PUT", place("graphs", name, "data"), body, kind, idle_s=idle_s, **words)
-        graph = RemoteGraph(self._link, record)
-        return self._ready(graph) if wait else graph
+        graph = RemoteGraph(self._link, record, record["version"] or None)  # an earlier version may be ready
+        if wait:
+            self._ready(graph)
+        graph.version = None
+        return graph
 
     def jobs(self, state: str | None = None, graph: str | None = None) -> Iterator[RemoteJob]:
         """Yield jobs, the newest first.

@@ -87,19 +87,23 @@ class Catalogue(Entries):
             raise
         return graph
 
-    async def replace(self, graph: GraphEntry, source: str, options: dict[str, Any], fields: dict[str, Any]) -> None:
-        """Begin the load of a new version of a graph, from new data.
+    async def replace(
+        self, graph: GraphEntry, source: str, options: dict[str, Any], fields: dict[str, Any]
+    ) -> VersionEntry:
+        """Begin the load of a new version of a graph, from new data; return the version.
 
         Raises:
             Problem: 507 if the state folder is full.
         """
         before = graph.source, graph.options
         graph.source, graph.options = source, options
+        version = graph.begin("table", fields)
         try:
-            await self._begin(graph, graph.begin("table", fields))
+            await self._begin(graph, version)
         except Problem:
             graph.source, graph.options = before
             raise
+        return version
 
     async def change(self, graph: GraphEntry, fields: dict[str, Any]) -> tuple[VersionEntry, asyncio.Task]:
         """Begin a version that differs from the newest by a batch of edges; return it and the task that makes it.

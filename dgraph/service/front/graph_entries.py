@@ -179,8 +179,9 @@ class Entries:
             match = graph.versions.get(number)
             if match is None or match.state == "failed":
                 have = ", ".join(str(n) for n, one in graph.versions.items() if one.state != "failed")
-                why = f"; it failed: {match.error['message']}" if match is not None and match.error else ""
-                raise Problem(404, f"got version {number} of {graph.name}, which has {have or 'none'}{why}", "NotFound")
+                error = match.error if match is not None else None
+                why, kind = (f"; it failed: {error['message']}", error["kind"]) if error else ("", "NotFound")
+                raise Problem(404, f"got version {number} of {graph.name}, which has {have or 'none'}{why}", kind)
             return match
         if graph.current is None and graph.state == "failed":
             raise of_error(graph.error or {"kind": "InternalError", "message": f"{graph.name} failed to load"})

@@ -30,7 +30,7 @@ from dgraph.backend.cpu.codegen.generated_module import (
 from dgraph.backend.cpu.round import state as slots
 from dgraph.backend.cpu.round.array_folds import FOLDS
 from dgraph.backend.cpu.round.interpreted import InterpretedMachine
-from dgraph.backend.cpu.round.machine import may_pull
+from dgraph.backend.cpu.round.machine import CpuMachine, may_pull
 from dgraph.backend.cpu.round.work_arrays import WorkArrays, lists_of
 from dgraph.backend.cpu.threads import stand_ins
 from dgraph.backend.cpu.threads.team import Team
@@ -69,8 +69,7 @@ Arrays = tuple[np.ndarray, ...]
 def answers_at_once(traced: Traced, local: LocalGraph) -> bool:
     """Return True if a program need not be compiled: graph and program are small, and runs were short so far."""
     pushed = "push" in traced.program.directions and not traced.row_reducer
-    listed = traced.all or traced.apply is not None  # so that a pull's changes are a list, not bits
-    simple = bool(traced.proposes) and (pushed or listed)
+    simple = bool(traced.proposes) and (pushed or traced.all or traced.apply is not None)  # pulls then list changes
     tiny = local.m <= TINY and (local.masters < local.n or "numba" not in sys.modules)  # ranks choose alike
     most = FEW if traced.all or traced.row_reducer else FEW_OF_FRONTIERS
     stem = compiled_stem(traced)
@@ -100,6 +99,10 @@ class ArrayMachine(InterpretedMachine):
         self._interprets, self._spent, self._looks = True, 0.0, LOOKS
         self._stem = compiled_stem(traced)
         super().__init__(traced, local, team, "push")
+
+    def in_machine_code(self) -> CpuMachine:
+        """Return a machine of compiled rounds for the same program."""
+        return CpuMachine(self.traced, self.local, self.team, "auto")
 
     def fused(self, limit: int) -> int:
         """Run up to ``limit`` whole rounds; return their number."""

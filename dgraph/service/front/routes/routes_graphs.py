@@ -138,20 +138,20 @@ async def upload(
         await save_upload(request.stream(), path, encoding, settings.upload_bytes, count)
         await in_thread(check_table, path, form, settings)
         table = {"path": str(path), "format": form, "options": options}
-        graph = service.catalogue.graphs.get(name)
+        graph, version = service.catalogue.graphs.get(name), None
         if request.scope["state"]["graph"] is not None:
             graph = graph_of(request)
         if graph is None or graph.state == "failed":
             graph = await service.catalogue.add(name, f"upload ({form})", options, "table", table, fields.idle_s)
         else:
-            await service.catalogue.replace(graph, f"upload ({form})", options, table)
+            version = await service.catalogue.replace(graph, f"upload ({form})", options, table)
             graph.idle_s = fields.idle_s
     except BaseException:
         path.unlink(missing_ok=True)
         raise
     finally:
         owner.uploading -= received
-    return json_response(graph.record(), 202, {"Location": f"/v1/graphs/{name}"})
+    return json_response(graph.record(version), 202, {"Location": f"/v1/graphs/{name}"})
 
 
 @router.get("/v1/graphs/{name}", response_model=models.GraphRecord, responses=documented(404, 422))
