@@ -75,19 +75,29 @@ class _Walks:
         self.weights = walks.weights
         self.rows = np.repeat(np.arange(block.rows), np.diff(block.offsets))
         values = np.ones(len(self.rows)) if block.weights is None else np.asarray(block.weights, np.float64)
-        order = np.lexsort((values, block.targets, self.rows))
+        self.by_id: np.ndarray | None = None
+        self.places: np.ndarray | None = None
+        if not block.ids.ascending:
+            originals = block.ids.to_original(distributed.gids, self.comm)
+            self.by_id = np.argsort(np.concatenate(self.comm.allgatherv(originals)))
+            self.places = np.argsort(self.by_id)
+        order = np.lexsort((values, self._placed(block.targets), self.rows))
         self.targets, self.values = np.asarray(block.targets, np.int64)[order], values[order]
         self.offsets = np.asarray(block.offsets, np.int64)
-        self.keys = self.rows * int(distributed.starts[-1]) + self.targets
+        self.keys = self.rows * int(distributed.starts[-1]) + self._placed(self.targets)
         self.by_weight = parameters["weighted"] and distributed.comm.total(int(block.weights is not None)) > 0
         widths = self.values if self.by_weight else np.ones(len(self.values))
         self.ends = np.bincount(self.rows, widths, block.rows) == 0
+
+    def _placed(self, gids: np.ndarray) -> np.ndarray:
+        """Return the places of vertices by ascending original id, in which draws number the targets of a row."""
+        return gids if self.places is None else self.places[gids]
 
     def sources(self, walks: np.ndarray) -> np.ndarray:
         """Return the gids of the sources of walks by number."""
         places, named = walks // self.parameters["walks"], self.parameters["sources"]
         if named is None:
-            return places
+            return places if self.by_id is None else self.by_id[places]
         return self.distributed.block.ids.to_gid(np.array(list(named), np.int64), self.comm)[places]
 
     def check_starts(self) -> None:
@@ -141,7 +151,7 @@ class _Walks:
         """Return bits: 1 the edge exists and can be drawn; 2 the row has none that can; 4 one has that weight."""
         pairs = asked.view(np.int64).reshape(-1, 2)
         sought, weight = pairs[:, 0], pairs[:, 1].copy().view(np.float64)
-        keys = rows * int(self.distributed.starts[-1]) + sought
+        keys = rows * int(self.distributed.starts[-1]) + self._placed(sought)
         low, last = (np.searchsorted(self.keys, keys, side=side) for side in ("left", "right"))
         low, last = np.where(sought < 0, 0, low), np.where(sought < 0, 0, last)
         drawn, equal = np.zeros(len(rows), bool), np.zeros(len(rows), bool)

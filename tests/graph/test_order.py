@@ -43,11 +43,17 @@ def test_the_graph_is_the_same_and_degrees_fall(spec, ranks, tmp_path):
     assert equal == sorted(equal)
 
 
+CHOSEN = [
+    ("multi_source_bfs", {"k": 3}), ("random_walks", {"length": 3}), ("multi_source_pagerank", {"k": 3}),
+    ("reachability", {"k": 3}), ("edge_bc", {"k": 3}),
+]  # fmt: skip
+
+
 @pytest.mark.mpi
-@pytest.mark.parametrize("algorithm", ["multi_source_bfs", "multi_source_pagerank", "reachability", "edge_bc"])
-def test_answers_from_some_sources_are_certified(algorithm):
+@pytest.mark.parametrize(("algorithm", "parameters"), CHOSEN)
+def test_answers_from_chosen_vertices_are_certified(algorithm, parameters):
     graph = Graph.load("rmat:6,symmetric", comm=world(), order="degree")
-    assert dgraph.run(algorithm, graph, k=3, validate=True).report["outcome"]["validation"]["passed"]
+    assert dgraph.run(algorithm, graph, validate=True, **parameters).report["outcome"]["validation"]["passed"]
 
 
 @pytest.mark.mpi
