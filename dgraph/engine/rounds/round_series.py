@@ -21,6 +21,9 @@ wait for the slowest rank at the end of a round."""
 HIDDEN = "hidden"
 """Timer of communication that overlaps computing. It is not one of ``PARTS``: it costs no time of its own."""
 
+COLUMNS = ("start", *PARTS, HIDDEN)
+"""Seconds of a round of one rank."""
+
 KEPT_ROUNDS, UNREAD = 1024, 4
 """Upper bound of the rounds that one rank keeps, and how many times as many may wait to be read: reading 1,000 takes as
 long as 50 rounds of a search on a road network."""
@@ -186,10 +189,13 @@ class RoundSeries:
 
     def parts_of(self, times: np.ndarray) -> dict[str, list[float]]:
         """Return :meth:`parts` of a rank of this run from its :meth:`times`, after this rank's."""
-        series = RoundSeries(most=self._most)
-        for (figures, *_), (seconds, start, *spent) in zip(self._batches, times.tolist(), strict=True):
-            series._pending.append((figures, seconds, (), spent, start, {}))
-        return series.parts()
+        rounds = np.array([len(figures) for figures, *_ in self._batches], np.int64)
+        ends, numbers = rounds.cumsum(), np.array([row[0] for row in self.kept], np.int64)
+        batch = np.searchsorted(ends, numbers)
+        seconds, start = times[:, :1], times[:, 1:2]
+        parts = np.minimum(np.diff(times[:, 2:], axis=0, prepend=0.0) / rounds[:, np.newaxis], seconds)
+        places = (numbers - 1 - (ends - rounds)[batch])[:, np.newaxis]
+        return _columns(np.hstack([start[batch] + places * seconds[batch], parts[batch]]))
 
     def summary(self) -> dict:
         """Return ``rounds`` of ``schema.json``: frontiers of all ranks, seconds of this rank."""
@@ -210,15 +216,19 @@ class RoundSeries:
 
         Where edges were counted, also the max and mean edges of a thread block.
         """
-        names = ("start", *PARTS, HIDDEN)
-        table = np.array([row[5:-2] for row in self.kept]).reshape(-1, len(names))
-        columns = dict(zip(names, np.maximum(table, 0.0).round(7).T.tolist(), strict=True))
-        if not any(columns[HIDDEN]):
-            del columns[HIDDEN]
+        columns = _columns(np.array([row[5:-2] for row in self.kept]).reshape(-1, len(COLUMNS)))
         if any(row[-2][1] for row in self.kept):
             columns["fullest_block"] = [row[-2][1] for row in self.kept]
             columns["mean_block"] = [round(row[-2][2], 3) for row in self.kept]
         return columns
+
+
+def _columns(table: np.ndarray) -> dict[str, list]:
+    """Return start and parts of rounds by name, of a row for each."""
+    columns = dict(zip(COLUMNS, np.maximum(table, 0.0).round(7).T.tolist(), strict=True))
+    if not any(columns[HIDDEN]):
+        del columns[HIDDEN]
+    return columns
 
 
 def _row(row: tuple) -> dict:
