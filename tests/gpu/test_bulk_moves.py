@@ -58,7 +58,7 @@ def test_pieces_are_read_before_any_rank_sends_again():
 
             return call
 
-        moves._received, moves.boxes.wait = noted("read", moves._received), noted("wait", moves.boxes.wait)
+        moves._receive, moves.boxes.wait = noted("read", moves._receive), noted("wait", moves.boxes.wait)
         comm.allgather, comm.agree = noted("meet", comm.allgather), noted("meet", comm.agree)
         moves.allreduce(of_ranks[comm.rank].copy(), np.add)
         return done

@@ -15,6 +15,7 @@ from dgraph.algorithms.communities.search_steps import SearchSteps
 from dgraph.algorithms.communities.units import Units, shift_of
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.lazy_result import LazyFields
+from dgraph.backend.cuda.device_graph.lid_order import by_lid
 from dgraph.backend.cuda.memory.memory_plan import require
 from dgraph.backend.row_solver import RowSize, RowSolver
 from dgraph.engine.rounds.context import Context
@@ -99,6 +100,6 @@ def _column(graph: Any, device: Any, values: Any) -> FieldColumn:
     """Return original ids by position as a column of this rank's vertices, which stays on the GPU."""
     place = graph.place
     if graph.replicas is not None:
-        values, place = values[graph.replicas.masters], graph.replicas.place
+        values, place = by_lid(device, values, graph.replicas.masters), graph.replicas.place
     fields = LazyFields(device, {"labels": FieldView(device, values, place)}, graph.degree, graph.original)
     return FieldColumn(fields, "labels")

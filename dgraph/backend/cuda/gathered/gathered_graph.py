@@ -16,6 +16,7 @@ from dgraph.backend.cuda.device_graph.device_graph import DeviceGraph
 from dgraph.backend.cuda.device_graph.field_view import FieldView
 from dgraph.backend.cuda.device_graph.graph_size import is_skewed
 from dgraph.backend.cuda.device_graph.lazy_result import gpu_columns
+from dgraph.backend.cuda.device_graph.lid_order import by_lid
 from dgraph.backend.cuda.gathered.gathered_local import GatheredLocal, Replicas
 from dgraph.backend.cuda.gathered.gathered_rows import gathered_rows
 from dgraph.backend.cuda.gathered.numbering import Numbering, Order, lacking, numbering_bytes, numbering_of
@@ -89,7 +90,7 @@ def _mine(part: DeviceGraph, whole: GatheredLocal, name: str, column: Column) ->
     if isinstance(view, FieldView) and view.is_whole(part.local.masters, part.place):
         values = view.values
     else:
-        values = _by_position(column, part.device, whole.vertices)[whole.replicas.masters]
+        values = by_lid(part.device, _by_position(column, part.device, whole.vertices), whole.replicas.masters)
     return replace(gpu_columns(part, {name: values})[name], convert=convert)
 
 

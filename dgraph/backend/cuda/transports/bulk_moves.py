@@ -57,8 +57,9 @@ class BulkMoves:
         self.bytes = self.boxes.bytes
 
     def move(
-        self, dtype: Any, leaving: Mapping[int, Leaving], placed: Placed, counts: np.ndarray | None = None
-    ) -> None:
+        self, dtype: Any, leaving: Mapping[int, Leaving], placed: Placed, counts: np.ndarray | None = None,
+        room: Mapping[int, Any] | None = None,
+    ) -> None:  # fmt: skip
         """Send items of one dtype to ranks, this one included, and place those that arrive.
 
         Args:
@@ -67,6 +68,7 @@ class BulkMoves:
             placed: called for each piece that arrives.
             counts: ``counts[a, b]`` items go from rank a to b; None: ranks do not know. Where they do, each has waited
                 for its GPU after the last move, and all have agreed on something since.
+            room: sender → array for its items, of which pieces are then parts; None: each is an array of its own.
         """
         if counts is None:
             mine = np.array([leaving[peer].count if peer in leaving else 0 for peer in range(self.comm.size)])
@@ -84,7 +86,10 @@ class BulkMoves:
             self._pass(peers, first, step, turn % 2)
             for peer, count in arriving.items():
                 if first < count:
-                    placed(peer, first, self._received(peer, min(step, count - first), dtype, turn % 2))
+                    stop = min(first + step, count)
+                    piece = self.device.xp.empty(stop - first, dtype) if room is None else room[peer][first:stop]
+                    self._receive(peer, piece, turn % 2)
+                    placed(peer, first, piece)
 
     def _pass(self, peers: Mapping[int, Leaving], first: int, step: int, parity: int) -> None:
         """Bring one piece to the inbox of every peer; return when all ranks have theirs."""
@@ -99,10 +104,8 @@ class BulkMoves:
         self.boxes.wait()
         self.comm.barrier()
 
-    def _received(self, peer: int, count: int, dtype: Any, parity: int) -> Any:
-        array = self.device.xp.empty(count, dtype)
+    def _receive(self, peer: int, array: Any, parity: int) -> None:
         self.device.raw.copy(self.device.address(array), self.boxes.inbox(peer, parity), array.nbytes)
-        return array
 
     def allreduce(self, array: Any, function: Callable[..., Any]) -> None:
         """Combine the arrays of all ranks by element: each rank does so for a slice, and sends it to the others.
@@ -133,15 +136,12 @@ class BulkMoves:
         A rank inside :meth:`~dgraph.comm.Comm.agreeing` (``values=0``) that fails before it comes here raises on all.
         """
         cuts, rank = cuts or self._cuts(array), self.comm.rank
-
-        def placed(peer: int, first: int, piece: Any) -> None:
-            array[cuts[peer] + first : cuts[peer] + first + len(piece)] = piece
-
-        mine = Leaving.of(array[cuts[rank] : cuts[rank + 1]])
+        slices = [array[first:stop] for first, stop in pairwise(cuts)]
         counts = np.diff(cuts)[:, None] * ~np.eye(self.comm.size, dtype=bool)
         self.boxes.wait()
         self.comm.agree(None)
-        self.move(array.dtype, {peer: mine for peer in range(self.comm.size) if peer != rank}, placed, counts)
+        others = {peer: Leaving.of(slices[rank]) for peer in range(self.comm.size) if peer != rank}
+        self.move(array.dtype, others, lambda peer, first, piece: None, counts, dict(enumerate(slices)))
 
     def _cuts(self, array: Any) -> list[int]:
         return [len(array) * rank // self.comm.size for rank in range(self.comm.size + 1)]
