@@ -135,7 +135,7 @@ def _fold(
 ):  # fmt: skip
     """Write the row of each group, with one arc for each neighbouring group, and the totals of its vertices."""
     n, last = len(order), len(lengths)
-    rows, sums, touched = pointers(rows), *pointers((all_sums[t], all_touched[t]))
+    rows, (sums, touched) = pointers(rows), pointers((all_sums[t], all_touched[t]))
     starts, order, firsts, loops, groups, out_targets, out_weights, lengths, loops_of, mass_of, counts_of = pointers(
         (starts, order, firsts, loops, groups, out_targets, out_weights, lengths, loops_of, mass_of, counts_of)
     )
