@@ -118,20 +118,19 @@ def _relabel(old, new, rows, chosen, owners, slack, outflow, drift):
         outflow: gets the mass that leaves each new community.
         drift: of the partition.
     """
-    n, (offsets, targets, _, mass, _) = len(old), pointers(rows)
-    old, new, chosen, owners, slack, outflow, drift = pointers((old, new, chosen, owners, slack, outflow, drift))
-    for v in range(n):
+    offsets, targets, _, mass, _ = rows
+    for v in range(len(old)):
         most = chosen[old[v]]
         if most < 0 or offsets[v + 1] - offsets[v] > offsets[most + 1] - offsets[most]:
             chosen[old[v]] = v
-    for community in range(n):
+    for community in range(len(old)):
         v = chosen[community]
         if v >= 0:
             owner = owners[new[v]]
             most = -1 if owner < 0 else chosen[owner]
             if most < 0 or offsets[v + 1] - offsets[v] > offsets[most + 1] - offsets[most]:
                 owners[new[v]] = community
-    for v in range(n):
+    for v in range(len(old)):
         place = new[chosen[old[v]]]
         if place == new[v] and owners[place] == old[v]:
             continue
@@ -183,10 +182,7 @@ def stays(v, scale, price, rows, labels, mass_of, bounds):
 @njit(**INLINE)
 def cross(u, own, old, new, weight, crossed, alone):
     """Note for u, whose label is ``own``, that a neighbour has moved."""
-    if new == own:
-        add_into(crossed, np.int64(u), -weight, alone)
-    else:
-        add_into(crossed, np.int64(u), 2 * weight if old == own else weight, alone)
+    add_into(crossed, np.int64(u), -weight if new == own else 2 * weight if old == own else weight, alone)
 
 
 @njit(**INLINE)

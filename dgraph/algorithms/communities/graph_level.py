@@ -135,7 +135,7 @@ def _fold(
 ):  # fmt: skip
     """Write the row of each group, with one arc for each neighbouring group, and the totals of its vertices."""
     n, last = len(order), len(lengths)
-    rows, sums, touched = pointers(rows), *pointers((all_sums[t], all_touched[t]))
+    rows, (sums, touched) = pointers(rows), pointers((all_sums[t], all_touched[t]))
     starts, order, firsts, loops, groups, out_targets, out_weights, lengths, loops_of, mass_of, counts_of = pointers(
         (starts, order, firsts, loops, groups, out_targets, out_weights, lengths, loops_of, mass_of, counts_of)
     )
@@ -168,9 +168,6 @@ def _fold(
 def _pack(t, threads, taken, firsts, offsets, targets, weights, out_targets, out_weights):
     """Move rows together."""
     n = len(offsets) - 1
-    firsts, offsets, targets, weights, out_targets, out_weights = pointers(
-        (firsts, offsets, targets, weights, out_targets, out_weights)
-    )
     while True:
         first = fetch_add(taken, 0, CHUNK)
         if first >= n:
@@ -178,8 +175,8 @@ def _pack(t, threads, taken, firsts, offsets, targets, weights, out_targets, out
         for group in range(first, min(first + CHUNK, n)):
             shift = firsts[group] - offsets[group]
             for i in range(offsets[group], offsets[group + 1]):
-                out_targets[i] = targets[i + shift]
-                out_weights[i] = weights[i + shift]
+                store(out_targets, i, load(targets, i + shift))
+                store(out_weights, i, load(weights, i + shift))
 
 
 @first_plain

@@ -74,7 +74,7 @@ def _refine(
     """
     n, groups = len(labels), len(starts) - 1
     by_group(t, threads, gate, wanted, salt, groups, starts, places, order)
-    rows, sums, touched = pointers(rows), *pointers((all_sums[t], all_touched[t]))
+    rows, (sums, touched) = pointers(rows), pointers((all_sums[t], all_touched[t]))
     starts, order, joined, labels, mass_of, parts, proposed, totals, change = pointers(
         (starts, order, joined, labels, mass_of, parts, proposed, totals, change)
     )
