@@ -158,9 +158,11 @@ def test_a_run_on_many_edges_ends_the_first_runs_of_small_graphs(monkeypatch):
     compiled: list[str] = []
     monkeypatch.setattr(plain_kernels.first_runs, "uncompiled", lambda stem: True)
     monkeypatch.setattr(plain_kernels.first_runs, "compiled", compiled.append)
-    monkeypatch.setattr(plain_kernels, "_needed", set())
-    assert not whole_peel.suits(10)
-    assert whole_peel.suits(plain_kernels.MOST + 1)
-    assert whole_peel.suits(10)
-    assert compiled == ["plain.dgraph.algorithms.edge_triangles.whole_peel"]
+    for most, once in ((2 * plain_kernels.MOST, True), (2 * plain_kernels.MOST + 1, False)):
+        monkeypatch.setattr(plain_kernels, "_needed", set())
+        assert not whole_peel.suits(10)
+        assert whole_peel.suits(most) != once
+        assert whole_peel.suits(most)
+        assert whole_peel.suits(10)
+    assert compiled == 2 * ["plain.dgraph.algorithms.edge_triangles.whole_peel"]
     assert not whole_peel.suits(2**32)

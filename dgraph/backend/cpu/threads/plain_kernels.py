@@ -92,6 +92,8 @@ def plain_first(function: Any = None, most: int = MOST, rounds: Rounds | None = 
 def does_without(kernel: Any, elements: int) -> bool:
     """Return True if a first run does without a kernel that compiles for long, since a shorter one answers as well.
 
+    Above ``MOST`` elements, up to twice as many, one run alone does: later ones are worth the compilation.
+
     Args:
         kernel: its function.
         elements: of the largest array.
@@ -99,11 +101,12 @@ def does_without(kernel: Any, elements: int) -> bool:
     stem = f"plain.{kernel.py_func.__module__}"
     if stem in _needed:
         return False
-    if elements <= MOST and first_runs.uncompiled(stem):
+    first = elements <= 2 * MOST and first_runs.uncompiled(stem)
+    if first and elements <= MOST:
         return True
     first_runs.compiled(stem)
     _needed.add(stem)
-    return False
+    return first
 
 
 _needed: set[str] = set()
