@@ -11,7 +11,8 @@ import dgraph
 from dgraph.backend import build
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.gpu_options import GpuPlan
-from dgraph.backend.cuda.graph_build import build_memory
+from dgraph.backend.cuda.graph_build import build_memory, loaded_graph
+from dgraph.backend.cuda.graph_build.listed_edges import listed_edges
 from dgraph.backend.cuda.graph_load import plain_lines, record_columns
 from dgraph.comm import SerialComm
 from dgraph.errors import DataError
@@ -81,6 +82,25 @@ def test_edges_in_memory(device, kind, dtype, options, opened):
         return dgraph.Graph.from_edges(src, dst, weights, device=device, comm=SerialComm(), **options)
 
     check(make("cuda"), make("cpu"), gpu)
+
+
+@on_devices
+@pytest.mark.parametrize("directed", [True, False])
+def test_directed_rows_lie_where_the_edges_were_listed(device, directed, opened, monkeypatch):
+    """The peak of memory is the list: its targets and weights become the rows'; of both directions they cannot."""
+    gpu, lists = opened(device), []
+
+    def listed(*arguments):
+        edges = listed_edges(*arguments)
+        lists.append((gpu.address(edges.targets), gpu.address(edges.weights), edges))
+        return edges
+
+    monkeypatch.setattr(loaded_graph, "listed_edges", listed)
+    ends, weights = np.random.default_rng(7).integers(0, 60, (2, 300)), np.arange(1, 301)
+    graph = dgraph.Graph.from_edges(*ends, weights, directed=directed, device="cuda", comm=SerialComm())
+    rows, (targets, listed_weights, edges) = graph.partition().local.built, lists.pop()
+    assert (edges.sources, edges.targets, edges.weights) == (None, None, None), "the list is freed"
+    assert ((gpu.address(rows.neighbours), gpu.address(rows.weights)) == (targets, listed_weights)) is directed
 
 
 @on_devices
@@ -206,6 +226,7 @@ def test_forms(device, kind, kept, opened):
     if kept:
         check(graph.simplified(True, True), want.simplified(True, True), gpu)
         check(graph.undirected().simplified(True, True), want.undirected().simplified(True, True), gpu)
+        check(graph, want, gpu)  # it lent its rows to the others
 
 
 def test_runs(opened):
