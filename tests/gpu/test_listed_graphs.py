@@ -85,6 +85,21 @@ def test_edges_in_memory(device, kind, dtype, options, opened):
 
 
 @on_devices
+@pytest.mark.parametrize("kind", ["none", "small", "double"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_both_arcs_of_each_edge_are_kept_as_parallel_edges(device, kind, whole, opened):
+    """The warning is the host's: some arc lacks its reverse, or none does."""
+    src, dst = np.array([0, 3, 4, 4, 9]), np.array([3, 3, 1, 1, 8])
+    weights = WEIGHTS[kind](np.random.default_rng(1), 5)
+    weights = None if weights is None else np.tile(weights, 2)[: 9 + whole]
+    ends = np.append(src, dst)[: 9 + whole], np.append(dst, src)[: 9 + whole]
+    gpu, options = opened(device), {"directed": False, "keep_parallel": True, "comm": SerialComm()}
+    graph, want = (dgraph.Graph.from_edges(*ends, weights, device=to, **options) for to in ("cuda", "cpu"))
+    check(graph, want, gpu)
+    assert bool(graph.facts.warnings) is whole
+
+
+@on_devices
 @pytest.mark.parametrize("directed", [True, False])
 def test_directed_rows_lie_where_the_edges_were_listed(device, directed, opened, monkeypatch):
     """The peak of memory is the list: its targets and weights become the rows'; of both directions they cannot."""

@@ -24,7 +24,7 @@ RUN, STRETCH = 32, 32
 
 LOOPS, EQUAL, EQUAL_LOOPS, MOST, KEPT_LOOPS, HASH, HASH_BACK, VERTICES_HERE, EMPTY, COUNTERS = range(10)
 GONE = 2**32 - 1
-"""Mark of a slot whose entry was taken, in ``placed_rows.cuh``."""
+"""Mark of a slot whose entry was taken, in ``listed_rows.cuh``."""
 CUT_OUTGOING, CUT_INCOMING, CUT_GRID, CUT_HUBS = range(4)
 RULE_INTEGERS, RULE_SKEWED, RULE_REALS, RULE_OWN, RULE_UNIT = range(5)
 
@@ -74,7 +74,7 @@ def text(draft: BuildPlan, proof: str | None = None) -> str:
     struct = f"{types}struct Env {{\n{members}}};\nCONSTANT Env env;\n"
     names = ("draw_edges", "drawn_arcs", *(["drawn_proof"] if proof else ["ownership", "build_rows"]))
     if formula.name == "listed" and not proof:
-        names += ("placed_rows",)
+        names += ("listed_rows",)
     own = [(HERE / f"{name}.cuh").read_text() for name in names]
     files = [*map(common, ("violations", "tree_proof") if proof else ("violations",)), *own]
     head = [in_parts(control_block.constants(), 4), "#define PERSISTENT 0", named, common("base"), struct]

@@ -2,7 +2,7 @@
 
 No list of arcs is stored in between; listed edges of a directed graph become the rows where they lie. Entries are
 sorted in place in pieces, so the scratch memory stays small beside the rows. :func:`rows` is the entry; the kernels are
-in ``build_rows.cuh`` and ``placed_rows.cuh``.
+in ``build_rows.cuh`` and ``listed_rows.cuh``.
 """
 
 from __future__ import annotations

@@ -78,7 +78,8 @@ def plan_of(raw: RawEdges | RawRows, options: LoadOptions) -> BuildPlan | None:
     sparse = options.sparse_ids and getattr(raw, "ids", None) is None
     if raw.n is None or sparse or raw.base or raw.n > MOST or (listed_twice and directed):
         return None
-    facts = replace(raw.facts, notes=list(raw.facts.notes), loops_kept=options.keep_loops)
+    notes, warnings = list(raw.facts.notes), list(raw.facts.warnings)
+    facts = replace(raw.facts, notes=notes, warnings=warnings, loops_kept=options.keep_loops)
     facts.duplicates_kept = options.keep_parallel or getattr(raw, "parallel", False)
     if why := raw.why if directed == raw.directed else "asked for":
         facts.notes.insert(0, f"{'directed' if directed else 'undirected'}: {why}")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda.graph_build.build_kernels import BuildKernels
+from dgraph.backend.cuda.graph_build.build_kernels import HASH, HASH_BACK, BuildKernels
 from dgraph.backend.cuda.graph_build.build_plan import BuildPlan
 from dgraph.backend.cuda.graph_build.build_rows import BuiltCsr
 from dgraph.backend.cuda.graph_build.built_graph import BuiltGraph
@@ -17,6 +17,7 @@ from dgraph.backend.cuda.graph_build.ownership import place
 from dgraph.backend.cuda.graph_build.vertices import BuiltVertices
 from dgraph.comm import Comm
 from dgraph.graph.block import EdgeBlock
+from dgraph.graph.build.parallel_edges import TWICE
 from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.build.rows_from_file import RawRows
 from dgraph.graph.generators.recipe import Formula
@@ -95,6 +96,12 @@ class LoadedGraph(BuiltGraph):
             kernels.take(starts=None, targets=None)
             edges.sources = edges.sources if gids is None else gids[edges.sources]
         kernels.take(sources=edges.sources, entered=edges.targets, listed=edges.weights)
+        if self.draft.both and self.draft.keep_parallel and not edges.lent:
+            kernels.launch("hash_list")
+            there, back = kernels.counted()[[HASH, HASH_BACK]].tolist()
+            if there == back != 0:  # 0: loops alone
+                self._known.facts.warnings.append(TWICE)
+            kernels.counters.fill(0)
         kernels.in_place = in_place(self.draft) and not edges.lent
         edges.sources = edges.targets = edges.weights = edges.offsets = None  # callers still refer to ``edges``
         return kernels

@@ -1,5 +1,18 @@
-// Listed edges that become rows where they lie: every entry gets a place, then entries move there, along the cycles of
-// that permutation. Any grid.
+// Listed edges, and how they become rows where they lie: every entry gets a place, then entries move there, along the
+// cycles of that permutation. Any grid.
+
+// Sums over listed arcs and over their reverses, which are equal where every arc has its reverse of the same weight.
+KERNEL hash_list(i64) {
+    u64 sum = 0, back = 0;
+    for (u64 item = THREAD; item < env.items; item += THREADS) {
+        const u64 u = env.sources[item], v = env.entered[item], weight = weight_bits(env.listed, item);
+        if (u == v) continue;
+        sum += hash_of(u, v, weight);
+        back += hash_of(v, u, weight);
+    }
+    atomicAdd(env.counters + HASH, sum);
+    atomicAdd(env.counters + HASH_BACK, back);
+}
 
 // Replace the source of every edge by its place, and its target by its number. Row r is filled from ``starts[r + 1]``
 // on, which moves to the row's end; self-loops that are dropped go behind the ``drawn`` arcs.
