@@ -11,7 +11,8 @@ import dgraph
 from dgraph.backend import build
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.gpu_options import GpuPlan
-from dgraph.backend.cuda.graph_build import build_memory
+from dgraph.backend.cuda.graph_build import build_memory, loaded_graph
+from dgraph.backend.cuda.graph_build.listed_edges import listed_edges
 from dgraph.backend.cuda.graph_load import plain_lines, record_columns
 from dgraph.comm import SerialComm
 from dgraph.errors import DataError
@@ -81,6 +82,40 @@ def test_edges_in_memory(device, kind, dtype, options, opened):
         return dgraph.Graph.from_edges(src, dst, weights, device=device, comm=SerialComm(), **options)
 
     check(make("cuda"), make("cpu"), gpu)
+
+
+@on_devices
+@pytest.mark.parametrize("kind", ["none", "small", "double"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_both_arcs_of_each_edge_are_kept_as_parallel_edges(device, kind, whole, opened):
+    """The warning is the host's: some arc lacks its reverse, or none does."""
+    src, dst = np.array([0, 3, 4, 4, 9]), np.array([3, 3, 1, 1, 8])
+    weights = WEIGHTS[kind](np.random.default_rng(1), 5)
+    weights = None if weights is None else np.tile(weights, 2)[: 9 + whole]
+    ends = np.append(src, dst)[: 9 + whole], np.append(dst, src)[: 9 + whole]
+    gpu, options = opened(device), {"directed": False, "keep_parallel": True, "comm": SerialComm()}
+    graph, want = (dgraph.Graph.from_edges(*ends, weights, device=to, **options) for to in ("cuda", "cpu"))
+    check(graph, want, gpu)
+    assert bool(graph.facts.warnings) is whole
+
+
+@on_devices
+@pytest.mark.parametrize("directed", [True, False])
+def test_directed_rows_lie_where_the_edges_were_listed(device, directed, opened, monkeypatch):
+    """The peak of memory is the list: its targets and weights become the rows'; of both directions they cannot."""
+    gpu, lists = opened(device), []
+
+    def listed(*arguments):
+        edges = listed_edges(*arguments)
+        lists.append((gpu.address(edges.targets), gpu.address(edges.weights), edges))
+        return edges
+
+    monkeypatch.setattr(loaded_graph, "listed_edges", listed)
+    ends, weights = np.random.default_rng(7).integers(0, 60, (2, 300)), np.arange(1, 301)
+    graph = dgraph.Graph.from_edges(*ends, weights, directed=directed, device="cuda", comm=SerialComm())
+    rows, (targets, listed_weights, edges) = graph.partition().local.built, lists.pop()
+    assert (edges.sources, edges.targets, edges.weights) == (None, None, None), "the list is freed"
+    assert ((gpu.address(rows.neighbours), gpu.address(rows.weights)) == (targets, listed_weights)) is directed
 
 
 @on_devices
@@ -206,6 +241,7 @@ def test_forms(device, kind, kept, opened):
     if kept:
         check(graph.simplified(True, True), want.simplified(True, True), gpu)
         check(graph.undirected().simplified(True, True), want.undirected().simplified(True, True), gpu)
+        check(graph, want, gpu)  # it lent its rows to the others
 
 
 def test_runs(opened):

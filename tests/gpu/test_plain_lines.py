@@ -111,11 +111,14 @@ def test_the_gpu_reads_what_the_host_reads_in_many_files(device, tmp_path):
     check_many(device_of(device), tmp_path, 10_000, 2)
 
 
+@pytest.mark.parametrize("expected", [None, 1, 40, 1000])
 @pytest.mark.parametrize("chunk", [7, 23, 64, 300])
-def test_chunks_end_at_lines(chunk, tmp_path, monkeypatch):
+def test_chunks_end_at_lines(chunk, expected, tmp_path, monkeypatch):
     device, freed = device_of("emulated"), []
     monkeypatch.setattr(plain_lines, "CHUNK", chunk)
     monkeypatch.setattr(plain_lines, "LARGE", 1)
+    if expected:
+        monkeypatch.setattr(plain_lines, "_expected", lambda *_: expected)
     monkeypatch.setattr(device, "pool", SimpleNamespace(free_all_blocks=lambda: freed.append(chunk)), raising=False)
     text = b"# first\n" + b"".join(b"%d %d %d\n" % (i, i % 9, i * 7) for i in range(60)) + b"%rest\n5 6 7"
     (tmp_path / "lines").write_bytes(text)
@@ -123,6 +126,9 @@ def test_chunks_end_at_lines(chunk, tmp_path, monkeypatch):
     (tmp_path / "lines").write_bytes(text[8:])
     assert check(tmp_path / "lines", WEIGHTED, False, device) is (chunk > 7)
     assert freed == [chunk] * 3 * (chunk > 7), "the memory of a column's parts goes back before the next is joined"
+    if chunk > 7:
+        table = read(tmp_path / "lines", WEIGHTED, False, plain_lines.plain_parser(device))
+        assert (table.src.base is None) is (expected in (1, 40)), "joined only where too few lines were expected"
 
 
 @pytest.mark.parametrize("text", [

@@ -23,6 +23,8 @@ RUN, STRETCH = 32, 32
 """Consecutive items of one thread: words of a vertex set (RUN), entries of rows (STRETCH)."""
 
 LOOPS, EQUAL, EQUAL_LOOPS, MOST, KEPT_LOOPS, HASH, HASH_BACK, VERTICES_HERE, EMPTY, COUNTERS = range(10)
+GONE = 2**32 - 1
+"""Mark of a slot whose entry was taken, in ``listed_rows.cuh``."""
 CUT_OUTGOING, CUT_INCOMING, CUT_GRID, CUT_HUBS = range(4)
 RULE_INTEGERS, RULE_SKEWED, RULE_REALS, RULE_OWN, RULE_UNIT = range(5)
 
@@ -39,7 +41,7 @@ MEMBERS = [
         ("u32*", "rows"), ("u32*", "columns_here"), ("u32*", "words"), ("u32*", "before"), ("u32*", "tally"),
         ("u32*", "lids"), ("vertex_id*", "original"), ("const vertex_id*", "asked"), ("u32*", "found"),
         ("u64*", "starts"), ("u32*", "targets"), ("u64*", "keys"), ("u32*", "kept"), ("u32*", "touched"),
-        ("const u32*", "sources"), ("const u32*", "entered"), ("const void*", "listed"), ("const void*", "moved"),
+        ("u32*", "sources"), ("u32*", "entered"), ("void*", "listed"), ("const void*", "moved"),
         ("void*", "weights"), ("const i64*", "octaves"), ("const dist_t*", "claimed"), ("const dist_t*", "window"),
         ("const i64*", "parents"), ("const i64*", "by"), ("u32*", "narrowed"), ("u32*", "joined"),
         ("u32*", "tight"), ("u32*", "pointers"), ("u32*", "level"), ("u64*", "broken"),
@@ -71,6 +73,8 @@ def text(draft: BuildPlan, proof: str | None = None) -> str:
     named += f"#define FLOATS {int(proof == 'double')}\n"
     struct = f"{types}struct Env {{\n{members}}};\nCONSTANT Env env;\n"
     names = ("draw_edges", "drawn_arcs", *(["drawn_proof"] if proof else ["ownership", "build_rows"]))
+    if formula.name == "listed" and not proof:
+        names += ("listed_rows",)
     own = [(HERE / f"{name}.cuh").read_text() for name in names]
     files = [*map(common, ("violations", "tree_proof") if proof else ("violations",)), *own]
     head = [in_parts(control_block.constants(), 4), "#define PERSISTENT 0", named, common("base"), struct]
@@ -89,6 +93,7 @@ class BuildKernels:
         device: the device.
         counters: uint64 (COUNTERS,) on the device; kernels add to it.
         arrays: arrays that kernels use, by name of the ``Env`` member.
+        in_place: True if listed edges become the rows where they lie.
     """
 
     def __init__(self, draft: BuildPlan, device, rank: int, parts: int, proof: str | None = None):
@@ -101,6 +106,7 @@ class BuildKernels:
         cupy_kernels.wait(device)
         self.counters = device.xp.zeros(COUNTERS, np.uint64)
         self.arrays: dict[str, Any] = {}
+        self.in_place = False
         formula, rule = draft.formula, draft.rule
         self._values: dict[str, object] = {
             "whole": formula.whole, "real": formula.real, "items": draft.items, "step": 1, "n": draft.n,

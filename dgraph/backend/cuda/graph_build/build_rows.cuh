@@ -31,8 +31,8 @@ template <class F> DEVICE void walk(u64 first, u64 last, u64 begin, u64 end, F t
     }
 }
 
-DEVICE i64 whole_weight(u64 e) {
-    return env.weight_bytes == 8 ? ((const i64*)env.weights)[e] : (i64)((const int*)env.weights)[e];
+DEVICE i64 whole_weight(const void* weights, u64 e) {
+    return env.weight_bytes == 8 ? ((const i64*)weights)[e] : (i64)((const int*)weights)[e];
 }
 
 // Keys in whose order degrees fall.
@@ -74,7 +74,7 @@ KERNEL list_rows(i64) {
 KERNEL load(i64) {
     walk(env.row, env.row_end, env.begin, env.end, [=](u64 row, u64 e) {
         const u64 key = row - env.row << 32 | env.targets[e];
-        env.keys[e - env.begin] = env.packed ? key << env.packed | (u64)(whole_weight(e) - env.least) : key;
+        env.keys[e - env.begin] = env.packed ? key << env.packed | (u64)(whole_weight(env.weights, e) - env.least) : key;
     });
 }
 
@@ -153,17 +153,19 @@ KERNEL weigh(i64) {
 
 DEVICE u64 hash_of(u64 u, u64 v, u64 weight) { return mix(mix(mix(0x9e3779b97f4a7c15ull + u) + v) + weight); }
 
+// Bits of a weight, as in graph/build/fingerprint.py; null: every weight is 1.
+DEVICE u64 weight_bits(const void* weights, u64 e) {
+    if (!weights) return 1;
+    if (env.rule != RULE_REALS) return (u64)whole_weight(weights, e);
+    return bits_of((env.weight_bytes == 4 ? (double)((const float*)weights)[e] : ((const double*)weights)[e]) + 0.0);
+}
+
 // Sums over arcs, and over their reverses where they are asked for, of graph/build/fingerprint.py.
 KERNEL hash(i64 reverses) {
     u64 sum = 0, back = 0;
     walk(0, env.row_end, 0, env.end, [&](u64 row, u64 e) {
         const u64 u = gid_of(row), v = gid_of(env.targets[e]);
-        u64 weight = 1;
-        if (env.weights) {
-            if (env.rule != RULE_REALS) weight = (u64)whole_weight(e);
-            else if (env.weight_bytes == 4) weight = bits_of((double)((const float*)env.weights)[e] + 0.0);
-            else weight = bits_of(((const double*)env.weights)[e] + 0.0);
-        }
+        const u64 weight = weight_bits(env.weights, e);
         sum += hash_of(u, v, weight);
         if (reverses) back += hash_of(v, u, weight);
     });

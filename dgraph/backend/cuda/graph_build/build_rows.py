@@ -1,7 +1,8 @@
 """CSR rows of a rank, built on its GPU: count, fill, sort, merge and weigh.
 
-No list of arcs is stored in between. Entries are sorted in place in pieces, so the scratch memory stays small beside
-the rows. :func:`rows` is the entry; the kernels are in ``build_rows.cuh``.
+No list of arcs is stored in between; listed edges of a directed graph become the rows where they lie. Entries are
+sorted in place in pieces, so the scratch memory stays small beside the rows. :func:`rows` is the entry; the kernels are
+in ``build_rows.cuh`` and ``listed_rows.cuh``.
 """
 
 from __future__ import annotations
@@ -67,14 +68,22 @@ def rows(draft: BuildPlan, vertices: BuiltVertices, kernels: BuildKernels, comm:
         xp.cumsum(starts, out=starts)
         drawn = int(starts[-1])
         need = _more(draft, vertices, drawn, longest, comm.size)
-        demand(need, device, f"{drawn:,} arcs")
-        targets = xp.empty(max(drawn, 1), np.uint32)
-        weights = None if draft.listed is None else xp.empty(max(drawn, 1), draft.listed)
-        kernels.take(targets=targets, weights=weights)
-        kernels.launch("fill")
+        if kernels.in_place:
+            targets, weights = kernels.arrays["entered"], kernels.arrays["listed"]
+            need -= (4 + (0 if weights is None else weights.itemsize)) * drawn
+            demand(need, device, f"{drawn:,} arcs")
+            kernels.launch("number_places", drawn)
+            kernels.launch("move_to_places")
+        else:
+            demand(need, device, f"{drawn:,} arcs")
+            targets = xp.empty(max(drawn, 1), np.uint32)
+            weights = None if draft.listed is None else xp.empty(max(drawn, 1), draft.listed)
+            kernels.take(targets=targets, weights=weights)
+            kernels.launch("fill")
         device.wait()
-        kernels.take(sources=None, entered=None, listed=None)
-        arcs = _cleaned(kernels, starts[:-1], targets, weights, size, drawn, longest, draft.keep_parallel)
+        kernels.take(sources=None, entered=None, listed=None, targets=targets, weights=weights)
+        listed = None if weights is None else weights[:drawn]
+        arcs = _cleaned(kernels, starts[:-1], targets, listed, size, drawn, longest, draft.keep_parallel)
         return _finished(draft, vertices, kernels, starts[:-1], targets, weights, arcs)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dgraph.backend.cuda.graph_build.build_kernels import GONE
 from dgraph.backend.cuda.graph_build.build_memory import building
 from dgraph.backend.cuda.graph_build.build_plan import MOST, BuildPlan
 from dgraph.graph.build.id_bitmap import SMALL
@@ -37,12 +38,14 @@ class UploadedEdges:
         sources, targets: uint32 (edges,), from 0.
         weights: (edges,), or None.
         offsets: of rows, uint64 (n + 1,); then ``sources`` are the vertex of each row, None for 0 … n - 1. Else None.
+        lent: True if targets or weights belong to a graph.
     """
 
     sources: Any
     targets: Any
     weights: Any
     offsets: Any = None
+    lent: bool = False
 
 
 def numbered(raw: RawEdges | RawRows, options: LoadOptions, device) -> RawEdges | RawRows | None:
@@ -75,7 +78,8 @@ def plan_of(raw: RawEdges | RawRows, options: LoadOptions) -> BuildPlan | None:
     sparse = options.sparse_ids and getattr(raw, "ids", None) is None
     if raw.n is None or sparse or raw.base or raw.n > MOST or (listed_twice and directed):
         return None
-    facts = replace(raw.facts, notes=list(raw.facts.notes), loops_kept=options.keep_loops)
+    notes, warnings = list(raw.facts.notes), list(raw.facts.warnings)
+    facts = replace(raw.facts, notes=notes, warnings=warnings, loops_kept=options.keep_loops)
     facts.duplicates_kept = options.keep_parallel or getattr(raw, "parallel", False)
     if why := raw.why if directed == raw.directed else "asked for":
         facts.notes.insert(0, f"{'directed' if directed else 'undirected'}: {why}")
@@ -99,7 +103,13 @@ def fits(plan: BuildPlan, device) -> bool:
     need = (16 + weight) * plan.items + building(
         plan.n, plan.n, plan.arcs, 1, ids=4, weight=weight, renumbered=True, listed=plan.listed is not None
     )
+    need -= (4 + weight) * plan.items * in_place(plan)
     return need <= device.free(need * SHARE) // SHARE
+
+
+def in_place(plan: BuildPlan) -> bool:
+    """Return True if the list may become the rows: an arc an edge, and the host does not need the list any more."""
+    return plan.directed and not plan.both and 0 < plan.items < GONE
 
 
 def listed_edges(raw: RawEdges | RawRows, plan: BuildPlan, device) -> UploadedEdges | None:

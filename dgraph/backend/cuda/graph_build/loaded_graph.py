@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda.graph_build.build_kernels import BuildKernels
+from dgraph.backend.cuda.graph_build.build_kernels import HASH, HASH_BACK, BuildKernels
 from dgraph.backend.cuda.graph_build.build_plan import BuildPlan
 from dgraph.backend.cuda.graph_build.build_rows import BuiltCsr
 from dgraph.backend.cuda.graph_build.built_graph import BuiltGraph
-from dgraph.backend.cuda.graph_build.listed_edges import UploadedEdges, fits, listed_edges, numbered, plan_of
+from dgraph.backend.cuda.graph_build.listed_edges import UploadedEdges, fits, in_place, listed_edges, numbered, plan_of
 from dgraph.backend.cuda.graph_build.ownership import place
 from dgraph.backend.cuda.graph_build.vertices import BuiltVertices
 from dgraph.comm import Comm
 from dgraph.graph.block import EdgeBlock
+from dgraph.graph.build.parallel_edges import TWICE
 from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.build.rows_from_file import RawRows
 from dgraph.graph.generators.recipe import Formula
@@ -27,6 +28,13 @@ from dgraph.graph.load_options import LoadOptions
 
 class NotMirrored(Exception):
     """An undirected graph was listed in which some arc lacks its reverse of the same weight."""
+
+
+def _drop_columns(raw: RawEdges | RawRows, device: Any) -> None:
+    """Drop columns that a file's reader left on the GPU, so that their memory is freed with the list."""
+    for name, column in list(vars(raw).items()):
+        if isinstance(column, device.xp.ndarray) and not isinstance(column, np.ndarray):
+            setattr(raw, name, None)
 
 
 class LoadedGraph(BuiltGraph):
@@ -58,11 +66,13 @@ class LoadedGraph(BuiltGraph):
         plan = None if consecutive is None else plan_of(consecutive, options)
         if consecutive is None or plan is None:
             return None
-        raw = consecutive
-        edges = listed_edges(raw, plan, device) if fits(plan, device) else None
+        edges = listed_edges(consecutive, plan, device) if fits(plan, device) else None
         if edges is None:
             return None
-        ids = getattr(raw, "ids", None) or ConsecutiveIds(plan.n)
+        ids = getattr(consecutive, "ids", None) or ConsecutiveIds(plan.n)
+        if in_place(plan):
+            for listed in (raw, consecutive):
+                _drop_columns(listed, device)
         try:
             return cls(plan, edges, ids, comm, device, policy, options, renumber)
         except NotMirrored:
@@ -86,6 +96,14 @@ class LoadedGraph(BuiltGraph):
             kernels.take(starts=None, targets=None)
             edges.sources = edges.sources if gids is None else gids[edges.sources]
         kernels.take(sources=edges.sources, entered=edges.targets, listed=edges.weights)
+        if self.draft.both and self.draft.keep_parallel and not edges.lent:
+            kernels.launch("hash_list")
+            there, back = kernels.counted()[[HASH, HASH_BACK]].tolist()
+            if there == back != 0:  # 0: loops alone
+                self._known.facts.warnings.append(TWICE)
+            kernels.counters.fill(0)
+        kernels.in_place = in_place(self.draft) and not edges.lent
+        edges.sources = edges.targets = edges.weights = edges.offsets = None  # callers still refer to ``edges``
         return kernels
 
     def _set_facts(self, built: BuiltCsr, vertices: BuiltVertices, degree: Any) -> None:
@@ -119,7 +137,7 @@ class LoadedGraph(BuiltGraph):
         with device.using():
             gids = None if vertices.place is None else vertices.original
             targets = rows.neighbours if gids is None else gids[rows.neighbours]
-            edges = UploadedEdges(gids, targets, listed and rows.weights, rows.offsets.astype(np.uint64))
+            edges = UploadedEdges(gids, targets, listed and rows.weights, rows.offsets.astype(np.uint64), True)
             return cls(plan, edges, graph.ids, graph.comm, device, graph.policy, graph._options, graph._renumber)
 
     def _built_anew(self, plan: BuildPlan, change: Callable[[EdgeBlock, Comm], EdgeBlock]) -> Graph:

@@ -29,6 +29,8 @@ SPAN = 256
 """Bytes in which a thread counts line feeds."""
 ODD = 1 << 16
 """Most lines of a chunk, and bytes of a line, that the host reads; with more it reads the file."""
+SAMPLE, SAMPLES = 1 << 16, 64
+"""Bytes of a sample that lines are counted in, and samples of a file."""
 LARGE = 1 << 29
 """Bytes of a column from which the memory of its parts, too small for arrays of edges, goes back to the GPU."""
 HELD = 4
@@ -58,6 +60,8 @@ class _Parser:
     begin: DataStart
     lenient: bool
     columns: list[list[Any]] = field(default_factory=lambda: [[], [], []])
+    rooms: list[Any] = field(default_factory=lambda: [None] * 3)
+    expected: int = 0
     odd: list[tuple[int, bytes]] = field(default_factory=list)
     integral: bool = True
     lines: int = 0
@@ -84,6 +88,8 @@ class _Parser:
     def _read(self, file: int) -> None:
         """Parse the file, a chunk of whole lines after the other."""
         first, size = self.begin.start, self.begin.size
+        if size - first > CHUNK:
+            self.expected = _expected(file, first, size)
         while first < size:
             last = min(first + CHUNK, size)
             if last < size:
@@ -134,10 +140,24 @@ class _Parser:
         if count:
             columns = self._without_odd(file, first, ends, odd, count, columns)
         columns[2] = columns[2] if fractions else self._short(columns[2])
-        for column, part in zip(self.columns, columns, strict=True):
+        for k, part in enumerate(columns):
             if part is not None:
-                column.append(part)
+                self._append(k, part)
         self.lines += lines
+
+    def _append(self, k: int, part: Any) -> None:
+        """Add a part to a column: to the memory taken for the whole file with its first part, while that suffices."""
+        column = self.columns[k]
+        if not column and self.expected > part.size:
+            self.rooms[k] = self.device.xp.empty(self.expected, part.dtype)
+            column.append(self.rooms[k][:0])
+        room, begin = self.rooms[k], column[0].size if column else 0
+        end = begin + part.size
+        if room is None or len(column) > 1 or room.dtype != part.dtype or end > room.size:
+            column.append(part)
+        elif part.size:
+            self.device.copy(room[begin:end], part)
+            column[0] = room[:end]
 
     def _short(self, weights: Any) -> Any:
         """Return integers in 32 bits where these hold them; not those with a 0, which -0.0 differs from."""
@@ -165,6 +185,7 @@ class _Parser:
 
     def _joined(self) -> LineTable:
         """Return the table of all chunks and of the lines that the host reads, whose edges are the last."""
+        self.rooms.clear()
         joined = b"".join(line + b"\n" for _, line in self.odd)
         rest = table_of_lines(np.frombuffer(joined, np.uint8), self.layout, self.lenient)
         quoted = self.layout.quoted and b'"' in joined
@@ -217,6 +238,13 @@ class _Parser:
 
     def _word(self, value: Any) -> int:
         return 0 if value is None else value if isinstance(value, int) else self.device.address(value)
+
+
+def _expected(file: int, first: int, size: int) -> int:
+    """Return about the number of lines, or a few more, from samples of the file."""
+    samples = [os.pread(file, SAMPLE, first + (size - first) * k // SAMPLES) for k in range(SAMPLES)]
+    feeds = sum(sample.count(b"\n") for sample in samples)
+    return feeds * (size - first) * 65 // (64 * max(sum(map(len, samples)), 1)) + 1
 
 
 def _text() -> str:
