@@ -19,6 +19,23 @@ def compared(s, count):
     return best
 
 
+@njit(**INLINE)
+def first_of_sorted(s, count):
+    """Return the most frequent of up to four keys ``s[:count]``, without a branch.
+
+    Of the sorted keys a ≤ b ≤ c ≤ d, those left out at the end, it is the first that equals the next one, or else a.
+    """
+    left_out = np.int64(LEFT_OUT)
+    a, b = (s[0] if count > 0 else left_out), (s[1] if count > 1 else left_out)
+    c, d = (s[2] if count > 2 else left_out), (s[3] if count > 3 else left_out)
+    a, b, c, d = min(a, b), max(a, b), min(c, d), max(c, d)
+    a, b, c, d = min(a, c), min(b, d), max(a, c), max(b, d)
+    b, c = min(b, c), max(b, c)
+    other = c if (c == d) & (count > 3) else a
+    other = b if (b == c) & (count > 2) else other
+    return a if a == b else other
+
+
 @njit(**INNER)
 def fold_mode(s, count, room):
     """Return the most frequent of the keys ``s[:count]``, the smallest of equally frequent ones.
@@ -29,8 +46,8 @@ def fold_mode(s, count, room):
     table of open addressing behind the keys.
     """
     best, most, falls, alike, alike_middle, alike_last = np.int64(LEFT_OUT), 0, 0, 0, 0, 0
-    if count <= 4:  # the loops are unrolled
-        return compared(s, count)
+    if count <= 4:
+        return first_of_sorted(s, count)
     first, middle, last = s[0], s[count // 2], s[count - 1]
     low = high = first
     for i in range(1, count):
