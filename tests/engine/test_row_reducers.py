@@ -173,8 +173,13 @@ def test_modes_of_short_and_long_rows():
     exec((Path(cpu_round.__file__).parent / "row_folds.py").read_text(), names)
     rng, room = np.random.default_rng(1), 2000 + state.COUNTED
     scratch = np.zeros(room, np.int64)
-    for i, count in enumerate([0, *range(1, 40), 200] * 4):
-        keys = rng.integers(-9, 9, count) * (1, state.COUNTED // 8)[i % 2]
+    lengths = [0, *range(1, 40), 200] * 4
+    for i, count in enumerate(lengths + [2, 3, 4] * 60):
+        keys = (
+            rng.integers(-9, 9, count) * (1, state.COUNTED // 8)[i % 2]
+            if i < len(lengths)
+            else rng.integers(-1, 3, count)
+        )
         scratch[:count] = keys
         times = Counter(keys.tolist())
         wanted = min(times, key=lambda key: (-times[key], key)) if count else 2**62
