@@ -10,10 +10,12 @@ heaviest that was taken between its ends and the tree in which they meet [King 1
 
 from __future__ import annotations
 
+import numpy as np
+
 from dgraph.errors import UsageError
 from dgraph.validate.certificate_register import Columns, Parameters, certifies
 from dgraph.validate.distributed_columns import DistributedColumns
-from dgraph.validate.rule import Rule
+from dgraph.validate.rule import UNREACHED, Rule
 from dgraph.validate.violation import NOWHERE, Violations, decide
 
 
@@ -27,9 +29,10 @@ def mst(distributed: DistributedColumns, columns: Columns, parameters: Parameter
     """
     if distributed.block.directed:
         raise UsageError("spanning forests are of undirected graphs; pass the block of graph.undirected()")
-    source, target = columns["source"], columns["target"]
+    source, target, weight = (columns[name] for name in ("source", "target", "weight"))
+    chosen = (source >= 0) | (target >= 0) | (weight != (np.inf if weight.dtype.kind == "f" else UNREACHED))
     ends = [distributed.to_gid(column) for column in (source, target)]
-    proof = distributed.prover.prove_forest(source >= 0, *ends, columns["weight"])
+    proof = distributed.prover.prove_forest(chosen, *ends, weight)
     if proof is None:
         return None
     violations, forest = proof
@@ -41,9 +44,8 @@ def mst(distributed: DistributedColumns, columns: Columns, parameters: Parameter
         return {"w": forest.weight_of(u, v)}
 
     def at_arc(u, v):
-        weight = columns["weight"].dtype
         weighted = distributed.block.weight_type is not None
-        here = weight.type(0) if u is None else distributed.prover.weight(u, v, weight, weighted)
+        here = weight.dtype.type(0) if u is None else distributed.prover.weight(u, v, weight.dtype, weighted)
         return {"w": here, "x": forest.heaviest(u, v)}
 
     valid = Rule("ends of edges are vertices", "vertex {v} has the edge {a} – {b}")
