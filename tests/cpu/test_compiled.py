@@ -150,15 +150,16 @@ def test_programs_are_compiled_beside_the_one_before(parallel, place, turns):
         name = type(traced.program).__name__
         return SimpleNamespace(
             traced=traced, compiled=False, compile=lambda: events.append(name), exchanges_on_host=True,
-            large_compiled=True, use_large=lambda everywhere: True,
+            large_compiled=True, use_large=lambda everywhere: True, remark="",
         )  # fmt: skip
 
     def ahead(*program):
         return machine(*program).compile
 
-    comm = SimpleNamespace(
-        size=3, rank=place, barrier=lambda: events.append("turn"), agree=lambda _, *flags: (False,) * len(flags)
-    )
+    def agree(error, *flags):
+        return flags
+
+    comm = SimpleNamespace(size=3, rank=place, barrier=lambda: events.append("turn"), agree=agree)
     local = SimpleNamespace(out=SimpleNamespace(weight_type=None))
 
     def prepare(*_):

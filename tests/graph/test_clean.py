@@ -38,7 +38,7 @@ def assembled(edges, ranks, options=None, step=None, **more):
 
 
 EDGES = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(-3, 3)), max_size=40)
-SPARSE = st.sampled_from([0, 3, 7, 1 << 20, (1 << 32) - 1, 1 << 32, 1 << 40, (1 << 63) - 1])
+SPARSE = st.sampled_from([0, 3, 7, 1 << 20, (1 << 32) - 1, 1 << 32, 1 << 40, (1 << 63) - 2])
 SPARSE_EDGES = st.lists(st.tuples(SPARSE, SPARSE, st.integers(-3, 3)), max_size=40)
 
 
