@@ -43,6 +43,26 @@ def opened(path, ranks, **options):
     return succeed(ranks, work)
 
 
+@pytest.mark.parametrize("ends", [[7, 70, 10**15], [0, 1, 2], ["é", "a,b", "c"]])
+@pytest.mark.parametrize("ranks", [3, 1])
+def test_an_opened_store_is_written_again(ends, ranks, tmp_path):
+    """Ids far apart, consecutive ids, and names: the second store has the edges and the vertices of the list."""
+
+    def work(comm):
+        edges = (ends[:2], ends[1:], [4, 9]) if comm.rank == 0 else (None, None, None)
+        written = Graph.from_edges(*edges, sparse_ids=True, comm=comm)
+        written.save_store(tmp_path / "first", policy="cvc", parts=2)
+        Graph.open(tmp_path / "first", comm=comm).save_store(tmp_path / "second", policy="oec", parts=4)
+        again = Graph.open(tmp_path / "second", comm=comm)
+        assert again.has(np.array(ends)).all()
+        rows = again.to_pandas(root=None).astype({"source": str, "target": str, "weight": int}).to_numpy().tolist()
+        return comm.allgather_json(rows)
+
+    wanted = sorted([str(u), str(v), w] for u, v, w in zip(ends[:2], ends[1:], [4, 9], strict=True))
+    for parts in succeed(ranks, work):
+        assert sorted(row for rows in parts for row in rows) == wanted
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("name", GRAPHS)
 def test_any_number_of_ranks_opens_a_store(name, policy, tmp_path):

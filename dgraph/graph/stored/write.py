@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ def write(
         OutputError: the system refused on some rank; the incomplete store is removed.
     """
     per_part = chunks_a_part(chunks, placement.parts)
+    block = replace(block, ids=block.ids.in_memory(comm))
     if not isinstance(block.ids, (ConsecutiveIds, SparseIds, NamedIds)):
         raise UsageError(
             f"{path}: a store holds vertices in the order of their ids, and these are by degree; leave order out"
