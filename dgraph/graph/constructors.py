@@ -25,7 +25,7 @@ from dgraph.graph.inputs.edge_arrays import edges_of, ends_of
 from dgraph.graph.inputs.matrices import matrix_rows
 from dgraph.graph.inputs.table_constructors import MERGING, TableConstructors
 from dgraph.graph.inputs.weight_values import shared_notes, weight_values
-from dgraph.graph.kept_rules import named_columns
+from dgraph.graph.kept_rules import named_columns, shared_rules
 from dgraph.graph.load_options import LoadOptions, options_of
 from dgraph.graph.rows import merge_parallel
 
@@ -78,7 +78,7 @@ class Constructors(TableConstructors):
                 :class:`~dgraph.graph.load_options.LoadOptions`.
             vertices: further vertices, such as isolated ones; as ``src``, of any shape (k,).
             keep: attributes of the edges: name → values, shape (edges here,), or a pair (values, rule), see
-                :meth:`from_pandas`.
+                :meth:`from_pandas`; None on a rank without edges.
 
         Raises:
             UsageError: shapes or dtypes that are none of the above, such as floats as ids; integers on one side and
@@ -92,6 +92,7 @@ class Constructors(TableConstructors):
             columns, rules = named_columns(keep)
             if src is not None and dst is None:
                 src, dst = ends_of(src, "src without dst")
+        rules = shared_rules(rules, comm)
         raw = edges_of(src, dst, weights, vertices, n=n, directed=directed, sparse_ids=sparse_ids, comm=comm)
         raw.attributes = kept_columns(columns, rules, raw.src.size, comm)
         return cls._of_listed(raw, comm, options, policy, device)

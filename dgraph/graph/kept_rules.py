@@ -7,6 +7,7 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
+from dgraph.comm.base import Comm
 from dgraph.errors import UsageError, shown, unknown
 
 RULES = ("first", "min", "max", "sum")
@@ -82,3 +83,19 @@ def named_columns(keep: Any) -> tuple[dict[str, Any], dict[str, str]]:
             raise UsageError(f"keep {shown(name)}: give each column a name that is not {', '.join(NAMED)}")
         rules[name] = rule
     return columns, rules
+
+
+def shared_rules(rules: dict[str, str], comm: Comm) -> dict[str, str]:
+    """Return the rules of every rank in one order; those of a rank without any are the other ranks'; collective.
+
+    Raises:
+        UsageError: two ranks name different columns, or different rules.
+    """
+    by_rank = [ranks_rules for ranks_rules in comm.allgather_json(rules) if ranks_rules]
+    for other in by_rank:
+        if other != by_rank[0]:
+            raise UsageError(
+                f"keep: one rank passes {keep_text(by_rank[0])}, and another {keep_text(other)}; pass the same columns "
+                "with the same rules, or None where there are no edges"
+            )
+    return by_rank[0] if by_rank else rules

@@ -165,6 +165,27 @@ def test_objects_of_text_may_be_of_numpy_and_missing_as_in_pandas():
     assert graph.filter_vertices(lambda v: v.kind.isna()).n == 4
 
 
+def test_a_rank_without_edges_names_no_kept_columns_and_the_others_name_the_same():
+    rank, ranks = world().rank, world().size
+    keep = {"time": [5, 7], "kind": ["x", "y"]}
+    graph = dgraph.Graph.from_edges(
+        *(([0, 1], [1, 2], None) if rank == 0 else (None,) * 3), keep=None if rank else keep
+    )
+    rows = graph.to_pandas()
+    assert rank or rows[["time", "kind"]].to_numpy().tolist() == [[5, "x"], [7, "y"]]
+    turned = {name: keep[name] for name in sorted(keep, reverse=rank % 2 == 1)}
+    graph = dgraph.Graph.from_edges([2 * rank, 2 * rank + 1], [2 * rank + 1, 2 * rank], keep=turned)
+    rows = graph.to_pandas()
+    assert rank or rows.groupby("source")[["time", "kind"]].first().to_numpy().tolist() == [[5, "x"], [7, "y"]] * ranks
+    if ranks > 1:
+        with pytest.raises(UsageError, match=r"keep: one rank passes time:first, and another (kind:first|time:max)"):
+            dgraph.Graph.from_edges(
+                [0],
+                [1],
+                keep={"time": ([3], "max" if ranks > 2 and rank == 2 else "first")} if rank != 1 else {"kind": ["x"]},
+            )
+
+
 def test_integers_that_the_floats_of_another_rank_would_round_are_refused():
     rank, wide = world().rank, 2**53 + 1
     column = np.array([0.5]) if rank else np.array([wide])
