@@ -215,11 +215,12 @@ def test_kept_columns_are_written_and_read_back(suffix, named, ranks, tmp_path):
         {
             "source": [3, 1, 7, 3], "target": [1, 7, 3, 7], "weight": [2.5, 1.0, 4.0, 8.5], "day": days,
             "text": ['a "b"', None, "c, d", "Zoë"], "share": [0.5, np.nan, -1.0, 1e300], "count": [4, -5, 6, 7],
+            "late": [True, False, False, True],
         }
     )  # fmt: skip
     if named:
         edges[["source", "target"]] = edges[["source", "target"]].map({1: "ann", 3: "Bob, jr.", 7: "Zoë"}.get)
-    keep = ["day", "text", "share", "count"]
+    keep = ["day", "text", "share", "count", "late"]
 
     def convert(comm):
         mine = edges if comm.rank == comm.size - 1 else edges[:0]
@@ -231,6 +232,7 @@ def test_kept_columns_are_written_and_read_back(suffix, named, ranks, tmp_path):
     options = {"ids": "string"} if named else {}
     again = Graph.load(tmp_path / f"kept{suffix}", keep=",".join(keep), directed=False, **options)
     pd.testing.assert_frame_equal(again.to_pandas(), whole, check_dtype=False)
+    assert again.edge_attributes["late"].kind == "b"
     if suffix == ".parquet":
         assert not Graph.load(tmp_path / "kept.parquet").directed
         assert pd.read_parquet(tmp_path / "kept.parquet")["text"].isna().sum() == 1

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from dgraph._support import threads as support_threads
 from dgraph.comm import SerialComm, world
 from dgraph.errors import OutputError, UsageError
-from dgraph.result.files import file_rows, npz, parquet_groups, table_file, vertex_text
+from dgraph.result.files import csv_text, file_rows, npz, parquet_groups, table_file, vertex_text
 from dgraph.result.result import UNREACHED, Result
 from partitioning.arrays.crc32 import crc32_combine
 
@@ -311,6 +311,13 @@ def test_integers_of_any_size_as_text(values):
     array = np.array(values, np.int64)
     vertex = np.arange(array.size, dtype=np.int64)
     assert vertex_text.lines(vertex, array).decode() == "".join(f"{i} {v}\n" for i, v in enumerate(values))
+
+
+def test_cells_of_csv_are_integers_beyond_63_bits_and_booleans():
+    columns = {"big": np.array([2**64 - 1, 2**63, 7], np.uint64), "small": np.array([-1, 0, 127], np.int8)}
+    columns["flag"] = np.array([True, False, True])
+    wanted = "18446744073709551615,-1,true\n9223372036854775808,0,false\n7,127,true\n"
+    assert csv_text.rows(columns, ()).decode() == wanted
 
 
 @given(st.lists(st.floats(), min_size=1, max_size=20))

@@ -24,7 +24,7 @@ def rows(columns: Mapping[str, np.ndarray], nullable: Collection[str], separator
     """Return the text of some rows. Floats read back equal; a missing value is an empty field.
 
     Args:
-        columns: integers, floats, times, or names as bytes, of one length.
+        columns: integers, booleans, floats, times, or names as bytes, of one length.
         nullable: columns in which integers and floats may be missing.
         separator: the byte between fields.
     """
@@ -48,9 +48,11 @@ def lines(values: np.ndarray, ends: np.ndarray) -> bytes:
 
 def _cells(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return values as text in a byte matrix (rows, width), and a mask of the used cells."""
-    if values.dtype.kind in "iub":
-        return digits(values.astype(np.int64))
-    if values.dtype.kind in "Mm":
+    if values.dtype.kind in "iu":
+        return digits(values.astype(np.uint64 if values.dtype.kind == "u" else np.int64))
+    if values.dtype.kind == "b":
+        words = np.where(values, b"true", b"false")
+    elif values.dtype.kind in "Mm":
         words = values.astype("S")
     else:
         words = _quoted(values) if values.dtype.kind == "S" else np.array(list(map(str, values.tolist())), "S")
