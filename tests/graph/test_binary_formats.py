@@ -40,9 +40,10 @@ def test_gapbs(directed, weighted, tmp_path):
     check_read(path, edges if weighted else [(u, v, 1) for u, v, _ in edges], directed)
 
 
-def test_gapbs_with_float_weights_is_refused_from_its_first_bytes(tmp_path):
+@pytest.mark.parametrize("least", [-30, 0])
+def test_gapbs_with_float_weights_is_refused_from_its_first_bytes(least, tmp_path):
     """Check the other build of GAPBS: its weights are 32 bits wide, too, and the file does not say that they differ."""
-    weights = np.linspace(0, 70, len(EDGES), dtype=np.float32)
+    weights = np.linspace(least, 70, len(EDGES), dtype=np.float32)
     bits_of = {(u, v): bits for (u, v, _), bits in zip(EDGES, weights.view(np.int32).tolist(), strict=True)}
     listed = sorted(bits_of.items())
     path = written(tmp_path, "a.wsg", gapbs(N, [(*ends, bits) for ends, bits in listed], True, True))
@@ -266,6 +267,9 @@ def test_edge_data_that_may_be_either_are_asked_about(tmp_path):
     for ranks in (1, 3):
         with pytest.raises(UsageError, match=r"may be int32 .up to 1056964608. or float32.*--edge-data"):
             loaded(path, ranks)
+    zeros = written(tmp_path, "zeros.gr", galois(3, [(0, 1, 0.5), (2, 1, -0.0)], 1, "d"))  # -0.0 has the bits of -2^63
+    with pytest.raises(UsageError, match=r"may be int64 .* or float64"):
+        loaded(zeros)
     with pytest.raises(UsageError, match="of 4 bytes they are int32 or float32"):
         loaded(path, edge_data="float64")
     with pytest.raises(UsageError, match="it has none"):

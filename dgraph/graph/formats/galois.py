@@ -98,7 +98,7 @@ def _converted(weights: np.ndarray | None, path: str, width: int, kind: str | No
     if kind is not None and kind not in kinds:
         raise UsageError(f"{path}: edge data as {kind} were asked for; of {width} bytes they are {' or '.join(kinds)}")
     if kind is None:
-        largest = comm.largest(max(-int(weights.min(initial=0)), int(weights.max(initial=0))) & LARGEST)
+        largest = comm.largest(min(max(-int(weights.min(initial=0)), int(weights.max(initial=0))), LARGEST))
         if largest >= SMALL[width]:
             raise UsageError(
                 f"{path}: its edge data may be {kinds[0]} (up to {largest}) or {kinds[1]}, and the file does not say; "

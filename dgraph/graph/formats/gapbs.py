@@ -28,7 +28,9 @@ WEIGHTED = {kind: np.dtype([("v", "<i4"), ("w", kind)]) for kind in ("int32", "f
 SAMPLE = 1024
 """First weights by which those of a build of GAPBS with float weights are recognised; the file does not say it."""
 FLOATS = np.array([1e-6, 1e9], np.float32).view(np.int32)
-"""Weights between these floats are integers above 897 million, if they are integers."""
+"""Weights of sizes between these floats are integers above 820 million or below -820 million, if they are integers."""
+UNSIGNED = np.int32(2**31 - 1)
+"""Bits of a float32 without its sign."""
 
 
 def read_sg(path: str, comm: Comm, options: LoadOptions) -> RawRows:
@@ -55,8 +57,9 @@ def _refuse_floats(path: str) -> None:
     """Refuse a file whose first weights are all float32 numbers of ordinary size, from its first bytes."""
     _, m, n = _header(path, file_size(path), WEIGHTED["int32"].itemsize)
     first = slice_of(path, WEIGHTED["int32"], min(m, SAMPLE), HEADER + 8 * (n + 1))["w"]
-    bits = first[first != 0]
-    if bits.size and FLOATS[0] <= bits.min() and bits.max() <= FLOATS[1]:
+    bits = first[first & UNSIGNED != 0]
+    sizes = bits & UNSIGNED
+    if bits.size and FLOATS[0] <= sizes.min() and sizes.max() <= FLOATS[1]:
         floats = bits.view(np.float32)
         raise DataError(
             f"{path}: its first weights look like float32 ({floats.min():g} .. {floats.max():g}; as integers they are "
