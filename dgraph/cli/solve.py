@@ -216,6 +216,10 @@ def refuse_words(request: RunRequest) -> Algorithm:
         raise UsageError(
             f"--attributes {request.attributes} joins rows, and none are asked for; give --top or --output"
         )
+    if request.attributes and request.output and request.output.suffix == ".txt":
+        raise UsageError(
+            f"--attributes {request.attributes}: {request.output} has room for one column; write .csv, .parquet or .npz"
+        )
     if options_of(asked).residuals:
         check_residual(work)
     if request.target is not None and request.format not in (None, "table", "json"):

@@ -283,6 +283,7 @@ def test_conditions_and_largest_rows_are_refused_by_name(dgraph, tmp_path):
         ("--top 2 --quiet", "--top 2 prints rows, and --quiet nothing"),
         ("--top 0", "--top 0, but it is 1 or more"),
         ("--attributes t.csv", "give --top or --output"),
+        ("--attributes absent.csv -o out.txt", "out.txt has room for one column"),  # before the load
         ("--top 2 --attributes t.json", "read from .csv, .parquet and .arrow"),
         ("--top 2 --format gap", "--top prints rows"),
     ):
