@@ -95,6 +95,7 @@ class Algorithm(ABC):
             stay. None: they may lie on several.
         resumes: True if it writes checkpoints, from which a stopped run goes on.
         continues: True if a run may start from an earlier answer (``ctx.previous``).
+        depends_on_start: True if the answer then may be another one than that of a run from scratch.
         residual: True if rounds have a residual, which ``Options(record="residual")`` records.
         matrix: True if the answer has a matrix, which ``--output`` writes.
         one_gpu: kernel by which one GPU that holds the whole graph is faster than several; None: there is none.
@@ -116,6 +117,7 @@ class Algorithm(ABC):
     undirected: ClassVar[bool] = False
     edge_rule: ClassVar[EdgeRule] = EdgeRule()
     continues: ClassVar[bool] = False
+    depends_on_start: ClassVar[bool] = False
     resumes: ClassVar[bool] = True
     matrix: ClassVar[bool] = False
     residual = False
@@ -130,6 +132,11 @@ class Algorithm(ABC):
             if value is not self.defaults[name]:
                 setattr(self, name, self.parameters[name].checked(value, self.name))
         self.check()
+
+    @property
+    def may_continue(self) -> bool:
+        """True if a run with these parameters may start from an earlier answer."""
+        return self.continues
 
     def check(self) -> None:  # noqa: B027 - most parameters need no check
         """Raise a :class:`UsageError` for parameters that are wrong on every graph."""

@@ -136,6 +136,11 @@ class Sssp(Algorithm):
         """Return the variant that "auto" may choose on GPUs."""
         return {"variant": "gather"}
 
+    @property
+    def may_continue(self):
+        """True unless the variant starts from scratch."""
+        return self.variant != DATA_DRIVEN and self.variant not in VARIANTS
+
     def check(self):
         """Refuse parameters that a variant does not have."""
         if self.variant in ("gather", DATA_DRIVEN) and (self.cutoff is not None or self.delta is not None):
@@ -148,7 +153,7 @@ class Sssp(Algorithm):
         """Find the distances, then the predecessors; collective."""
         source, target = check_source(ctx, self.source, "sssp"), check_target(ctx, self.target)
         published = VARIANTS.get(self.variant)
-        if (published or self.variant == DATA_DRIVEN) and ctx.previous is not None:
+        if ctx.previous is not None and not self.may_continue:
             raise UsageError(f"--variant {self.variant} starts from scratch; leave previous out, or take variant auto")
         if published and published.signed and any_negative(ctx):
             return self._signed(ctx, source, target)

@@ -79,7 +79,7 @@ class Run(TypedDict, total=False):
         options: fields of :class:`dgraph.Options`.
         validate: True checks the answer by its certificate.
         report: True returns the report.
-        previous: job of a held result from which the run may start.
+        previous: job of a held result, of an older version, from which the run starts if it can.
     """
 
     job: str

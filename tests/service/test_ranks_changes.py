@@ -115,6 +115,32 @@ def test_a_run_starts_from_the_answer_of_an_older_version(served):
         served.run("grown", "bfs", job="new", version=2, previous="old", parameters={"source": 1})
 
 
+@pytest.mark.parametrize(
+    ("algorithm", "parameters", "again"),
+    [
+        ("scc", {}, "edges"),
+        ("sssp", {"source": 0, "variant": "bellman-ford"}, "edges"),
+        ("leiden", {}, "edges"),
+        ("cc", {}, "load"),
+        ("cc", {}, "released"),
+    ],
+)
+def test_a_run_that_cannot_start_from_an_older_answer_starts_from_scratch(served, algorithm, parameters, again):
+    """Algorithms and parameters that do not continue, another graph as the new version, an answer that is gone."""
+    batch, name = served.state / "batch.arrow", f"{algorithm}-{again}"
+    served.load(name, "path:6")
+    served.run(name, algorithm, job="old", parameters=parameters, keep=True)
+    write(batch, True, source=[0], target=[4])
+    if again == "load":
+        served.load(name, "path:6", version=2)
+    else:
+        change(served, name, 1, 2, batch)
+    if again == "released":
+        served.call("release", job="old")
+    there = served.run(name, algorithm, job="new", version=2, previous="old", parameters=parameters)
+    assert "started" not in there["summary"]
+
+
 def test_wrong_changes_are_refused(served):
     batch = served.state / "wrong.arrow"
     served.load("wrong", "path:4")

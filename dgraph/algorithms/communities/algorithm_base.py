@@ -78,7 +78,7 @@ class ByMoves(Algorithm):
     random_state: int
     initial: RowLabels | None
     levels: int
-    undirected = weighted = continues = True
+    undirected = weighted = continues = depends_on_start = True
     resumes = False
     edge_rule = EdgeRule("counted", "each")
 

@@ -95,6 +95,11 @@ class PreviousAnswer:
         return flags
 
 
+def is_of_lineage(previous: Result, version: Version) -> bool:
+    """Return True if a result is of a graph from which changes led to ``version``, or of another of its versions."""
+    return previous.version is not None and previous.version.lineage is version.lineage
+
+
 def previous_answer(
     previous: Result, name: str, version: Version, local: LocalGraph, directed: bool, comm: Comm
 ) -> tuple[PreviousAnswer | None, str]:
@@ -117,7 +122,7 @@ def previous_answer(
         )
     if previous.algorithm != name:
         raise UsageError(f"previous is a result of {previous.algorithm}, and this is {name}; give one of {name}")
-    if previous.version is None or previous.version.lineage is not version.lineage or previous.comm is not comm:
+    if not is_of_lineage(previous, version) or previous.comm is not comm:
         raise UsageError(
             "previous is a result of another graph; give one of this graph or of a graph that it was made from by "
             "with_edges, or leave previous out"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dgraph.algorithms import ALGORITHMS, Algorithm
+from dgraph.engine.rounds.previous import is_of_lineage
 from dgraph.engine.rounds.progress import Progress
 from dgraph.engine.rounds.record import Record, plain
 from dgraph.engine.run_options import Options
@@ -119,8 +120,10 @@ def _solved(state: RankState, request: Request, graph: Graph, observer: Progress
         options = _options(request.get("options") or {})
     record = Record if request.get("report") else Unreported
     more: dict[str, Any] = {"validate": bool(request.get("validate")), "weight": weight}
-    if request.get("previous") is not None:
-        more["previous"] = state.results.find(request["previous"])
+    earlier = state.results.held(request.get("previous"))
+    same = work.may_continue and not work.depends_on_start  # whatever jobs came before, the answer is one from scratch
+    if same and earlier is not None and is_of_lineage(earlier, graph.version):
+        more["previous"] = earlier
     result = state.with_room(
         lambda: run_algorithm(work, graph, options=options, progress=observer, record=record(state.comm, []), **more),
         (request["graph"], request["version"]),
