@@ -5,6 +5,7 @@ import gzip
 import itertools
 import json
 import os
+import resource
 import threading
 
 import networkx
@@ -122,6 +123,20 @@ def test_a_disk_that_is_full_while_the_reverse_is_made(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "pwrite", full)
     with pytest.raises(OutputError, match="No space left"):
         saved(tmp_path / "g.wsg", 1, EDGES, WEIGHTS["int32"])
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("suffix", GRAPH_WRITERS)
+def test_a_disk_without_room_is_named(suffix, tmp_path):
+    """The limit of a file's size, which the system refuses to exceed as it does a full disk."""
+    weights = WEIGHTS[HOLDS.get(suffix, ["int64"])[0]]
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        with pytest.raises(OutputError, match="File too large; nothing was left"):
+            saved(tmp_path / f"g{suffix}", 1, EDGES, weights)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert not list(tmp_path.iterdir())
 
 

@@ -14,7 +14,7 @@ from dgraph.comm.rank_threads import rank_threads
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.ids import ConsecutiveIds
 from dgraph.result.arrow_tables import arrow_schema, arrow_table
-from dgraph.result.files.shared_file import SharedFile
+from dgraph.result.files.shared_file import SharedFile, output_errors
 from dgraph.result.files.table_file import TableFile
 from partitioning.arrays import arcs
 
@@ -40,13 +40,13 @@ def save_parquet(file: SharedFile, block: EdgeBlock) -> None:
             gathered = [[column] for column in columns]
             if comm.size > 1:
                 gathered = [comm.alltoallv([column] + [column[:0]] * (comm.size - 1)) for column in columns]
-            with comm.together():
+            with comm.together(), output_errors(file.path):
                 if writer is not None:
                     for parts in zip(*gathered, strict=True):
                         table = arrow_table(dict(zip(names, parts, strict=True)), ())
                         writer.add(table.replace_schema_metadata(schema.metadata))
     finally:
-        with comm.together():
+        with comm.together(), output_errors(file.path):
             if writer is not None:
                 writer.end()
 
