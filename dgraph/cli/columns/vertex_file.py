@@ -53,6 +53,9 @@ def _with_texts(path: str | Path, table: Any, named: bool, vertex: str | None) -
         else:
             as_text = (real or types.is_integer(kind)) and any_text(text, CODE)
             as_text = as_text or (real and not are_floats(text, table[name]))
+            as_text = as_text or (
+                types.is_null(kind) and any_text(text, ".")
+            )  # NA in every row, such as Namibia's code
         if as_text:
             table = table.set_column(place, name, text)
     return table
