@@ -71,7 +71,10 @@ def test_text_that_times_are_compared_with_stands_for_all_of_it(word):
     [
         (lambda e: e.time >= "1975-1", "time holds times: compare it with a time, a day or a month, such as time =="),
         (lambda e: e.time.dt.month == 3, "time holds times: compare it with a time, a day or a month"),
-        (lambda e: e.type >= np.datetime64("1975-01-01"), "compares text with times, which are never equal"),
+        (
+            lambda e: e.type >= np.datetime64("1975-01-01"),
+            "column type, which holds text, with times, which are never",
+        ),
         (lambda e: e.type.dt, "holds text: compare it by ==, isin or startswith"),
         (lambda e: e.amount.dt, "one bool for each of their values$"),
     ],
