@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from dgraph.cli.arguments import flag
+from dgraph.cli.columns.conditions import load_chosen, parted
 from dgraph.cli.columns.vertex_file import SUFFIXES, read_vertex_file
 from dgraph.cli.commands import Task, command_parser, show_warnings
-from dgraph.cli.option_groups import add_load_options
+from dgraph.cli.option_groups import add_load_options, add_weight, add_where
 from dgraph.comm import Comm
 from dgraph.errors import DataError, OutputError, UsageError, unknown
 from dgraph.graph.load_options import load_options
@@ -37,23 +38,30 @@ def task(words: Sequence[str]) -> Task:
     parser.add_argument("--truth", metavar="FILE", help="labels to compare with by NMI and ARI")
     parser.add_argument("--resolution", type=float, metavar="X", help="of modularity and the Potts model (default 1)")
     parser.add_argument("--json", **flag(), help="result as JSON")
-    add_load_options(parser.add_argument_group("graph"))
+    group = parser.add_argument_group("graph")
+    add_load_options(group)
+    add_where(group)
+    add_weight(group)
     args = parser.parsed(words)
     return Task(lambda comm: _quality(comm, args))
 
 
 def _quality(comm: Comm, args: dict[str, Any]) -> int:
-    graph = Graph.load(args["graph"], comm=comm, **load_options(args))
+    conditions, weight = args.get("where", ()), args.get("weight")
+    for condition in conditions:
+        parted(condition)
+    graph = load_chosen(Graph.load, args["graph"], conditions, load_options(args), weight, comm=comm)
     show_warnings(graph)
     graph = graph.with_columns(labels=_read(args["labels"], args.get("column"), graph))
-    resolution = args.get("resolution", 1.0)
-    table = community_table(graph, "labels")
+    weighed: dict[str, Any] = {} if weight is None else {"weight": weight}
+    asked = {"resolution": args.get("resolution", 1.0), **weighed}
+    table = community_table(graph, "labels", **weighed)
     facts: dict[str, Any] = {
         "directed": graph.directed,
         "communities": len(table["label"]),
-        "modularity": modularity(graph, "labels", resolution=resolution),
-        "constant Potts model": constant_potts_model(graph, "labels", resolution=resolution),
-        "coverage": coverage(graph, "labels"),
+        "modularity": modularity(graph, "labels", **asked),
+        "constant Potts model": constant_potts_model(graph, "labels", **asked),
+        "coverage": coverage(graph, "labels", **weighed),
         "largest community": int(table["size"].max()),
         "median community": float(np.median(table["size"])),
         "largest conductance": float(table["conductance"].max()),

@@ -2,6 +2,7 @@
 
 import json
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -37,6 +38,25 @@ def test_labels_of_a_run_are_measured(folder, capsys, suffix):
     assert main(words[:4]) == 0
     printed, _ = capsys.readouterr()
     assert "communities           2" in printed
+
+
+def test_a_column_is_the_weight_and_conditions_choose_edges(folder, capsys):
+    rows = [(0, 1, 5, "a"), (1, 2, 1, "a"), (2, 0, 2, "a"), (2, 3, 7, "b"), (3, 4, 1, "a"), (4, 5, 3, "a")]
+    lines = "".join(f"{u},{v},{amount},{kind}\n" for u, v, amount, kind in rows)
+    (folder / "pay.csv").write_text(f"source,target,amount,kind\n{lines}")
+    groups, figures = [{0, 1, 2}, {3, 4, 5}], []
+    for options in ([], ["--weight", "amount"], ["--weight", "amount", "--where", "kind=a"]):
+        assert main(["quality", "pay.csv", "truth.csv", "--undirected", "--json", *options]) == 0
+        figures.append(json.loads(capsys.readouterr().out))
+    other, chosen = nx.Graph(), nx.Graph()
+    other.add_weighted_edges_from([row[:3] for row in rows])
+    chosen.add_weighted_edges_from([row[:3] for row in rows if row[3] == "a"])
+    for facts, graph, weight in zip(figures, (other, other, chosen), (None, "weight", "weight"), strict=True):
+        assert facts["modularity"] == pytest.approx(nx.community.modularity(graph, groups, weight=weight))
+        largest = max(nx.conductance(graph, group, weight=weight) for group in groups)
+        assert facts["largest conductance"] == pytest.approx(largest)
+    assert main(["quality", "pay.csv", "truth.csv", "--weight", "kind"]) == 2
+    assert "this column is text" in capsys.readouterr().err
 
 
 def test_files_without_labels_are_refused(folder, capsys):
