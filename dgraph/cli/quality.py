@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dgraph.cli.arguments import flag
 from dgraph.cli.columns.conditions import load_chosen, parted
-from dgraph.cli.columns.vertex_file import SUFFIXES, read_vertex_file
+from dgraph.cli.columns.vertex_file import VERTEX, vertex_columns
 from dgraph.cli.commands import Task, command_parser, show_warnings
 from dgraph.cli.option_groups import add_load_options, add_weight, add_where
 from dgraph.comm import Comm
-from dgraph.errors import DataError, OutputError, UsageError, unknown
+from dgraph.errors import DataError, unknown
 from dgraph.graph.load_options import load_options
 from dgraph.graph.stored_graph import Graph
 from dgraph.result.partitions.label_columns import agreement
@@ -25,8 +24,6 @@ EXAMPLES = """\
 examples:
   python -m dgraph leiden edges.txt --output labels.npz
   python -m dgraph quality edges.txt labels.npz --truth truth.csv"""
-
-VERTEX = "vertex"
 
 
 def task(words: Sequence[str]) -> Task:
@@ -84,7 +81,7 @@ def _read(path: str, column: str | None, graph: Graph) -> tuple[np.ndarray, np.n
     vertices, labels = np.empty(0, kind), np.empty(0, np.int64)
     with graph.comm.together():
         if graph.comm.rank == 0:
-            columns = _columns(path, graph.ids.names is not None)
+            columns = vertex_columns(path, graph.ids.names is not None)
             others = [name for name in columns if name != VERTEX]
             if VERTEX not in columns or not others:
                 raise DataError(f"{path} has the columns {', '.join(columns)}; labels need {VERTEX} and one more")
@@ -92,19 +89,3 @@ def _read(path: str, column: str | None, graph: Graph) -> tuple[np.ndarray, np.n
                 raise unknown(f"column of {path}", column, others)
             vertices, labels = columns[VERTEX], columns[column or others[0]]
     return vertices, labels
-
-
-def _columns(path: str, named: bool) -> dict[str, np.ndarray]:
-    suffix = Path(path).suffix
-    if suffix not in (".npz", *SUFFIXES):
-        raise UsageError(f"{path}: labels are read from .csv, .npz, .parquet and .arrow; write one of these")
-    if suffix != ".npz":
-        table = read_vertex_file(path, named, VERTEX)
-        return {name: table[name].to_numpy() for name in table.column_names}
-    try:
-        with np.load(path) as arrays:
-            return dict(arrays)
-    except OSError as refused:
-        raise OutputError(f"{path} cannot be read: {refused}") from None
-    except ValueError as wrong:
-        raise DataError(f"{path} is not a table of labels: {wrong}") from None
