@@ -371,3 +371,20 @@ def test_unknown_options_of_constructors_are_named():
         dgraph.Graph.load("path:3", edge_attr="km")
     with pytest.raises(UsageError, match="weight = 'km': the graph keeps no columns"):
         dgraph.pagerank(Graph.from_pandas(frame), weight="km")
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.parametrize("parallel", [False, True])
+def test_the_class_of_a_networkx_graph_is_that_of_the_request(directed, kept, parallel):
+    """A graph that keeps parallel edges is a multigraph, whether or not it has some; subgraphs are, too."""
+    ends = np.array([[0, 1, 2, 0], [1, 2, 0, 1 if parallel else 3]])
+    wanted = {False: (nx.Graph, nx.DiGraph), True: (nx.MultiGraph, nx.MultiDiGraph)}[kept][directed]
+    graph = Graph.from_edges(*ends, n=4, directed=directed, keep_parallel=kept)
+    for form in (graph, graph.filter_edges(lambda e: e.source < 2), graph.filter_vertices([True, True, True, False])):
+        exported = form.to_networkx()
+        assert type(exported) is wanted
+        assert exported.number_of_edges() == form.m
+    again = Graph.from_networkx(graph.to_networkx())
+    assert type(again.to_networkx()) is wanted
+    assert again.fingerprint() == graph.fingerprint()
