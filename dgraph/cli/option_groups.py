@@ -141,6 +141,11 @@ def add_where(group: Any) -> None:
     )
 
 
+def add_weight(group: Any) -> None:
+    """Add ``--weight``."""
+    group.add_argument("--weight", metavar="NAME", help="the column of edges that is their weight")
+
+
 def add_parameters(group: Any, algorithm: Any) -> None:
     """Add an algorithm's parameters; their destinations are ``parameter NAME``, that of ``--source`` is ``source``."""
     if algorithm.needs_source:
@@ -222,7 +227,7 @@ def _add_input(group: Any) -> None:
     )
     add_load_options(group, styles=True)
     add_where(group)
-    group.add_argument("--weight", metavar="NAME", help="the column of edges that is their weight")
+    add_weight(group)
 
 
 def _add_limits(group: Any, algorithm: Any) -> None:

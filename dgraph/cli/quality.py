@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dgraph.cli.arguments import flag
-from dgraph.cli.columns.vertex_file import SUFFIXES, read_vertex_file
+from dgraph.cli.columns.conditions import load_chosen, parted
+from dgraph.cli.columns.vertex_file import VERTEX, vertex_columns
 from dgraph.cli.commands import Task, command_parser, show_warnings
-from dgraph.cli.option_groups import add_load_options
+from dgraph.cli.option_groups import add_load_options, add_weight, add_where
 from dgraph.comm import Comm
-from dgraph.errors import DataError, OutputError, UsageError, unknown
+from dgraph.errors import DataError, unknown
 from dgraph.graph.load_options import load_options
 from dgraph.graph.stored_graph import Graph
 from dgraph.result.partitions.label_columns import agreement
@@ -24,8 +24,6 @@ EXAMPLES = """\
 examples:
   python -m dgraph leiden edges.txt --output labels.npz
   python -m dgraph quality edges.txt labels.npz --truth truth.csv"""
-
-VERTEX = "vertex"
 
 
 def task(words: Sequence[str]) -> Task:
@@ -37,23 +35,30 @@ def task(words: Sequence[str]) -> Task:
     parser.add_argument("--truth", metavar="FILE", help="labels to compare with by NMI and ARI")
     parser.add_argument("--resolution", type=float, metavar="X", help="of modularity and the Potts model (default 1)")
     parser.add_argument("--json", **flag(), help="result as JSON")
-    add_load_options(parser.add_argument_group("graph"))
+    group = parser.add_argument_group("graph")
+    add_load_options(group)
+    add_where(group)
+    add_weight(group)
     args = parser.parsed(words)
     return Task(lambda comm: _quality(comm, args))
 
 
 def _quality(comm: Comm, args: dict[str, Any]) -> int:
-    graph = Graph.load(args["graph"], comm=comm, **load_options(args))
+    conditions, weight = args.get("where", ()), args.get("weight")
+    for condition in conditions:
+        parted(condition)
+    graph = load_chosen(Graph.load, args["graph"], conditions, load_options(args), weight, comm=comm)
     show_warnings(graph)
     graph = graph.with_columns(labels=_read(args["labels"], args.get("column"), graph))
-    resolution = args.get("resolution", 1.0)
-    table = community_table(graph, "labels")
+    weighed: dict[str, Any] = {} if weight is None else {"weight": weight}
+    asked = {"resolution": args.get("resolution", 1.0), **weighed}
+    table = community_table(graph, "labels", **weighed)
     facts: dict[str, Any] = {
         "directed": graph.directed,
         "communities": len(table["label"]),
-        "modularity": modularity(graph, "labels", resolution=resolution),
-        "constant Potts model": constant_potts_model(graph, "labels", resolution=resolution),
-        "coverage": coverage(graph, "labels"),
+        "modularity": modularity(graph, "labels", **asked),
+        "constant Potts model": constant_potts_model(graph, "labels", **asked),
+        "coverage": coverage(graph, "labels", **weighed),
         "largest community": int(table["size"].max()),
         "median community": float(np.median(table["size"])),
         "largest conductance": float(table["conductance"].max()),
@@ -76,7 +81,7 @@ def _read(path: str, column: str | None, graph: Graph) -> tuple[np.ndarray, np.n
     vertices, labels = np.empty(0, kind), np.empty(0, np.int64)
     with graph.comm.together():
         if graph.comm.rank == 0:
-            columns = _columns(path, graph.ids.names is not None)
+            columns = vertex_columns(path, graph.ids.names is not None)
             others = [name for name in columns if name != VERTEX]
             if VERTEX not in columns or not others:
                 raise DataError(f"{path} has the columns {', '.join(columns)}; labels need {VERTEX} and one more")
@@ -84,19 +89,3 @@ def _read(path: str, column: str | None, graph: Graph) -> tuple[np.ndarray, np.n
                 raise unknown(f"column of {path}", column, others)
             vertices, labels = columns[VERTEX], columns[column or others[0]]
     return vertices, labels
-
-
-def _columns(path: str, named: bool) -> dict[str, np.ndarray]:
-    suffix = Path(path).suffix
-    if suffix not in (".npz", *SUFFIXES):
-        raise UsageError(f"{path}: labels are read from .csv, .npz, .parquet and .arrow; write one of these")
-    if suffix != ".npz":
-        table = read_vertex_file(path, named, VERTEX)
-        return {name: table[name].to_numpy() for name in table.column_names}
-    try:
-        with np.load(path) as arrays:
-            return dict(arrays)
-    except OSError as refused:
-        raise OutputError(f"{path} cannot be read: {refused}") from None
-    except ValueError as wrong:
-        raise DataError(f"{path} is not a table of labels: {wrong}") from None

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dgraph.cli.columns.vertex_file import VERTEX, has_vertex_column, vertex_columns
 from dgraph.comm import Comm
 from dgraph.errors import DataError, OutputError, UsageError
 from dgraph.graph.names import ENCODING, Names
@@ -27,11 +28,13 @@ class Word:
         text: the argument or line.
         place: the option, or file and line.
         in_file: True for a line.
+        value: number or label of the vertex, from a table; None: none, or as ``text`` writes it.
     """
 
     text: str
     place: str
     in_file: bool = False
+    value: Any = None
 
     def wrong(self, why: str) -> UsageError | DataError:
         """Return an error about the word."""
@@ -111,16 +114,16 @@ class Vertices:
             )
         if self.one and len(words) > 1:
             raise UsageError(f"got {self.option} {' and '.join(self.arguments)}, but it is one vertex")
-        ends = [_weight(word.text, named) if self.weights else None for word in words]
+        ends = [_weight(word, named) if self.weights else None for word in words]
         if all(end is None for end in ends):
             return [(word.text if named else _id(word.text, word), None, word) for word in words]
         kind = "name" if named else "id"
         for word, end in zip(words, ends, strict=True):
-            if not end:
+            if end is None or end == "":
                 raise word.wrong(f"got {word.text!r}; write {kind}=weight for every vertex, or {kind}s alone")
-        vertices = [word.text.rpartition("=")[0] for word in words]
+        vertices = [word.text.rpartition("=")[0] if word.value is None else word.text for word in words]
         return [
-            (vertex if named else _id(vertex, word), float(end or 0), word)
+            (vertex if named else _id(vertex, word), float(end or 0) if word.value is None else end, word)
             for vertex, end, word in zip(vertices, ends, words, strict=True)
         ]
 
@@ -180,6 +183,9 @@ def _words(option: str, argument: str) -> Iterator[Word]:
         return
     path, hint = Path(argument[1:]), f"(a name that begins with {MARK} is written {MARK}{argument})"
     try:
+        if has_vertex_column(path):
+            yield from _rows(path)
+            return
         content = path.read_bytes()
     except (OSError, ValueError) as failed:
         why = failed.strerror if isinstance(failed, OSError) else failed
@@ -193,15 +199,40 @@ def _words(option: str, argument: str) -> Iterator[Word]:
     yield from words
 
 
+def _rows(path: Path) -> Iterator[Word]:
+    """Yield the vertices of a result's file, with the values of its first other column."""
+    columns = vertex_columns(path, named=True)
+    if VERTEX not in columns:
+        raise DataError(f"{path} has the columns {', '.join(columns)}; one called {VERTEX} has the vertices; rename it")
+    vertices = columns.pop(VERTEX).tolist()
+    values = next(iter(columns.values()), None)
+    for row, vertex in enumerate(vertices):
+        value = None
+        if values is not None:
+            value = float("nan") if values[row] is None else values[row : row + 1].tolist()[0]
+        value, vertex = (word.decode(*ENCODING) if isinstance(word, bytes) else word for word in (value, vertex))
+        yield Word("" if vertex is None else str(vertex), f"{path}, row {row + 1}", True, value)
+
+
 def _parts(word: Word) -> Iterator[Word]:
     """Yield the ids of a word, which blanks and commas separate; in a file, ``#`` begins a comment."""
+    if word.value is not None:
+        yield word
+        return
     text = word.text.partition("#")[0] if word.in_file else word.text
     yield from (Word(part, word.place, word.in_file) for part in text.replace(",", " ").split())
 
 
-def _weight(text: str, named: bool) -> str | None:
-    """Return the number behind the last ``=``; without one, None for a name, and "" for an id with the mark."""
-    vertex, mark, weight = text.rpartition("=")
+def _weight(word: Word, named: bool) -> Any:
+    """Return the value of a table, or the number behind the last ``=``.
+
+    Without a number, a name has None, and an id with the mark "".
+    """
+    if word.value is not None:
+        if word.value != word.value:
+            raise word.wrong(f"vertex {word.text} has no value; fill it in, or drop the row")
+        return word.value
+    vertex, mark, weight = word.text.rpartition("=")
     plain = weight.isascii() and "_" not in weight and weight == weight.strip()
     try:
         float(weight)

@@ -13,9 +13,12 @@ import numpy as np
 from dgraph._support import arguments
 from dgraph.comm.base import Comm
 from dgraph.comm.owner_directed import fetch, scatter, swap
-from dgraph.errors import FORMER_COLUMNS, UsageError, shown, unknown
+from dgraph.errors import FORMER_COLUMNS, DgraphError, UsageError, shown, unknown
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.build.array_input import host_array, missing_values
+from dgraph.graph.build.attribute_columns import CodedText
+from dgraph.graph.build.common_type import TEXT, common_type, in_type, without_values
+from dgraph.graph.inputs.attribute_values import attribute_array
 from dgraph.graph.names import ENCODING, Names, decode_names
 from dgraph.graph.subgraph import row_owner, row_starts
 
@@ -104,7 +107,7 @@ def read_column(name: str, source: Any, block: EdgeBlock, comm: Comm) -> np.ndar
         try:
             vertices, values = _parts(name, source)
             values = _plain(name, values)
-        except UsageError:
+        except DgraphError:
             raise
         except Exception as refusal:  # of pandas, Polars, Arrow, NumPy or SciPy
             why = f"{type(refusal).__name__}: {refusal}"
@@ -179,20 +182,18 @@ def gids_if_there(what: str, vertices: np.ndarray, block: EdgeBlock, comm: Comm)
     return np.array(block.ids.to_gid(numbers, comm))
 
 
-def _parts(name: str, source: Any) -> tuple[np.ndarray | None, np.ndarray]:
-    """Return vertices, or None, and values as arrays."""
+def _parts(name: str, source: Any) -> tuple[np.ndarray | None, Any]:
+    """Return vertices as an array, or None, and the column of values."""
     if isinstance(source, tuple) and len(source) == 2:
-        return host_array(source[0], f"vertices of {name}"), host_array(source[1], name)
+        return host_array(source[0], f"vertices of {name}"), source[1]
     if isinstance(source, Mapping):
-        return host_array(list(source), f"vertices of {name}"), host_array(list(source.values()), name)
+        return host_array(list(source), f"vertices of {name}"), list(source.values())
     if hasattr(source, "index") and hasattr(source, "columns"):  # a DataFrame
         if name not in source.columns:
             raise unknown("column of the data frame", name, map(str, source.columns))
         source = source[name]
-    if hasattr(source, "index") and hasattr(source, "to_numpy") and hasattr(source, "hasnans"):
-        nulls = source.dtype.kind in "iuf" and source.hasnans
-        return source.index.to_numpy(), source.to_numpy(np.float64, na_value=np.nan) if nulls else source.to_numpy()
-    return None, host_array(source, name)
+    index = source.index.to_numpy() if hasattr(source, "index") and hasattr(source, "hasnans") else None
+    return index, source
 
 
 def _pair(name: str, result: Any, comm: Comm) -> tuple[np.ndarray, np.ndarray]:
@@ -207,15 +208,14 @@ def _pair(name: str, result: Any, comm: Comm) -> tuple[np.ndarray, np.ndarray]:
     return columns["vertex"], columns[value]
 
 
-def _plain(name: str, values: np.ndarray) -> np.ndarray:
-    """Return values as numbers, bool, or text as bytes."""
-    if values.ndim != 1:
-        raise UsageError(f"{name} has shape {values.shape}; give one value a vertex, shape (vertices,)")
-    if values.dtype.kind in "biufMm" and values.dtype.itemsize <= 8:
-        return values.astype(values.dtype.newbyteorder("="), copy=False)
-    if values.dtype.kind in "OUS":
-        return _encoded(name, values)
-    raise UsageError(f"{name} has dtype {values.dtype}; a column has numbers, bool, times or text; convert it")
+def _plain(name: str, column: Any) -> np.ndarray:
+    """Return a column as numbers, bool, times, or text as bytes."""
+    if isinstance(column, np.ndarray) and column.dtype.kind == "S" and column.ndim == 1:
+        return column
+    values = attribute_array(column, name)
+    if isinstance(values, CodedText):
+        return _encoded(name, np.append(values.texts, np.array([None], object)))[values.codes]
+    return _encoded(name, values) if values.dtype.kind == "O" else values
 
 
 def _encoded(name: str, values: np.ndarray) -> np.ndarray:
@@ -238,11 +238,13 @@ def _encoded(name: str, values: np.ndarray) -> np.ndarray:
 
 def _alike(name: str, values: np.ndarray, comm: Comm) -> np.ndarray:
     """Return values in the dtype that all ranks' have in common; collective."""
-    kinds = {kind for kind in comm.allgather_json(values.dtype.str if values.size else None) if kind}
-    dtypes = [np.dtype(kind) for kind in sorted(kinds)] or [values.dtype]
-    if len({dtype.kind == "S" for dtype in dtypes}) > 1:
-        raise UsageError(f"{name} is text on some ranks and numbers on others; give one type on all")
-    return values.astype(np.result_type(*dtypes), copy=False)
+    text = values.dtype.kind == "S"
+    empty = bool((values == b"").all()) if text else without_values(values)
+    kind = common_type(TEXT if text else values.dtype, values.size, empty, name, comm)
+    if kind == TEXT:
+        values = values if text else np.zeros(values.size, "S1")
+        return values.astype(f"S{comm.largest(max(values.itemsize, 1))}", copy=False)
+    return in_type(np.full(values.size, None) if text else values, kind, empty)
 
 
 def placed(name: str, gids: np.ndarray, values: np.ndarray, block: EdgeBlock, comm: Comm) -> np.ndarray:

@@ -41,8 +41,8 @@ class Column(np.lib.mixins.NDArrayOperatorsMixin):
 
     __pandas_priority__ = 5000  # above that of a Series, which leaves the comparison to this class
 
-    def __init__(self, values: np.ndarray):
-        self._values = values
+    def __init__(self, values: np.ndarray, name: str = ""):
+        self._values, self._name = values, name
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self._values, dtype, copy=copy)
@@ -124,7 +124,9 @@ class Times(Column):
         spans = (value for value in inputs if isinstance(value, str) or type(value) is date)
         precision = next((np.datetime64(span).dtype for span in spans), None)
         values = zip(inputs, (np.asarray(_as_utc(value), precision) for value in inputs), strict=True)
-        columns = (_column(value) if isinstance(operand, Column) else value for operand, value in values)
+        columns = (
+            _column(value, name=operand._name) if isinstance(operand, Column) else value for operand, value in values
+        )
         return super().__array_ufunc__(ufunc, method, *columns, **keywords)
 
     def _equals_one_of(self, values: np.ndarray) -> np.ndarray:
@@ -148,11 +150,11 @@ def _as_utc(value: Any) -> Any:
     return utc.to_datetime64() if hasattr(utc, "to_datetime64") else np.datetime64(utc)  # pandas has nanoseconds
 
 
-def _column(values: Any, text: bool = False) -> Any:
-    """Return an array as a column, and anything else unchanged; ``text``: objects are text."""
+def _column(values: Any, text: bool = False, name: str = "") -> Any:
+    """Return an array as a column called ``name``, and anything else unchanged; ``text``: objects are text."""
     if type(values) is not np.ndarray or (values.dtype == object and not text):
         return values
-    return (Times if values.dtype.kind == "M" else Column)(values)
+    return (Times if values.dtype.kind == "M" else Column)(values, name)
 
 
 def _kinds(value: Any) -> set[str]:
@@ -172,13 +174,22 @@ def _check_kinds(*values: Any) -> None:
     Raises:
         UsageError: values of two kinds, such as numbers and text.
     """
-    first, second = (_kinds(value) for value in values)
-    if first and second and not first & second:
-        kinds = sorted(first | second)
-        raise UsageError(
-            f"the predicate keep compares {kinds[0]} with {' and '.join(kinds[1:])}, which are never equal; compare a "
-            "column with a value of its kind, such as e.weight == 5 or e.name == '5'"
-        )
+    first, second = kinds = [_kinds(value) for value in values]
+    if not first or not second or first & second:
+        return
+    names = [getattr(value, "_name", "") for value in values]
+    kinds = [
+        {"booleans"} if np.asarray(value).dtype == bool else kind for value, kind in zip(values, kinds, strict=True)
+    ]
+    one, other = (
+        f"column {name}, which holds {' and '.join(sorted(kind))}," if name else " and ".join(sorted(kind))
+        for name, kind in zip(names, kinds, strict=True)
+    )
+    advice = "compare a column with a value of its kind, such as e.weight == 5 or e.name == '5'"
+    for name, kind, value in zip(names, kinds, reversed(values), strict=True):
+        if name and kind == {"text"} and isinstance(value, Number) and not isinstance(value, bool):
+            advice = f"write e.{name} == {str(value)!r}, as the text is written"
+    raise UsageError(f"the predicate keep compares {one} with {other}, which are never equal; {advice}")
 
 
 def _check_missing(ufunc: np.ufunc, column: Column, *values: Any) -> None:
@@ -213,7 +224,7 @@ class PredicateRows:
         shown = self._column(name).view()
         self._kinds[name] = shown.dtype.kind
         shown.flags.writeable = False  # they are the graph's own
-        return shown if self._arrays else _column(shown, text=True)
+        return shown if self._arrays else _column(shown, text=True, name=name)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

@@ -270,6 +270,27 @@ def test_a_name_of_another_library_is_answered_by_the_command(dgraph):
         assert answer in said
 
 
+@pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.parametrize(
+    ("condition", "code", "message"),
+    [
+        ("code=7", 2, "column code holds text, and no value of it equals '7'; nearest to it: '007', '7a'"),
+        ("code!=7", 2, "write the text as the column has it, such as 007"),
+        ("source=7", 2, "column source holds text, and no value of it equals '7'; nearest to it: '0007'"),
+        ("kind=crad", 0, "column kind holds text, and no value of it equals 'crad'; nearest to it: 'card'"),
+        ("code=007", 0, ""),
+        ("code=", 0, ""),
+    ],
+)
+def test_a_condition_on_text_that_no_value_equals_names_the_nearest(dgraph, tmp_path, condition, code, message, ranks):
+    rows = "0007,b,007,card\nb,c,7a,cash\nc,d,,wire\nd,e,010,card\n"
+    (tmp_path / "t.csv").write_text(f"source,target,code,kind\n{rows}")
+    codes, said = dgraph(f"cc t.csv --ids string --where {condition} --quiet", ranks)
+    assert set(codes) == {code}, said
+    assert message in said
+    assert message or "no value" not in said
+
+
 def test_conditions_and_largest_rows_are_refused_by_name(dgraph, tmp_path):
     rows = "1,2,2024-03-01,card,true\n2,3,2024-04-01,cash,false\n3,4,,,true\n"
     (tmp_path / "t.csv").write_text(f"source,target,paid,how,big\n{rows}")
@@ -277,7 +298,8 @@ def test_conditions_and_largest_rows_are_refused_by_name(dgraph, tmp_path):
         ("--where paid", "write a column, one of"),
         ("--where paid>May", "needs a time"),
         ("--where big=maybe", "needs true or false"),
-        ("--where source<x", "needs a number"),
+        ("--where source<x", "the column source holds numbers, needs a number to compare with, and got 'x'"),
+        ("--where how=5", "column how holds text, and no value of it equals '5'; none is near to it"),
         ("--where how<card", "holds text, which is compared by = and !="),
         ("--where hov=card", "did you mean 'how'?"),
         ("--top 2 --quiet", "--top 2 prints rows, and --quiet nothing"),

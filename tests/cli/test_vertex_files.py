@@ -30,6 +30,8 @@ def column(folder, values, named=False, place=1):
         (["0.5", "-0"], "double", [0.5, -0.0]),
         (["NA", "5"], "int64", [None, 5]),
         (["NA", "a"], "string", ["NA", "a"]),
+        (["NA", "NA"], "string", ["NA", "NA"]),
+        (["", ""], "null", [None, None]),
     ],
 )
 def test_columns_whose_numbers_are_codes_are_text(tmp_path, values, kind, wanted):

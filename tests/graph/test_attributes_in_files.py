@@ -51,6 +51,27 @@ def test_files_keep_the_columns_of_the_table(folder, suffix):
             pd.testing.assert_frame_equal(rows, expected, check_dtype=False)
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".arrow"])
+def test_columns_without_a_value_in_some_or_all_rows(folder, suffix):
+    """Text of one row is text on any ranks; without a value, text of a table stays text, a CSV's column is float64."""
+    pytest.importorskip("pyarrow")
+    rows, path = 40, folder / f"empty{suffix}"
+    table = pd.DataFrame({"source": np.arange(rows), "target": np.arange(1, rows + 1)})
+    table["none"] = pd.Series([None] * rows, dtype="string")
+    table["one"] = pd.Series([None] * (rows - 1) + ["a"], dtype="string")
+    if world().rank == 0:
+        if suffix == ".csv":
+            table.to_csv(path, index=False)
+        else:
+            (table.to_parquet if suffix == ".parquet" else table.to_feather)(path)
+    world().total(1)
+    graph = dgraph.Graph.load(path, keep=["none", "one"])
+    kinds = {name: column.kind for name, column in graph.block.attributes.items()}
+    assert kinds == {"none": np.dtype(float if suffix == ".csv" else object), "one": np.dtype(object)}
+    assert graph.filter_edges(lambda e: e.one == "a").m == 1
+    assert graph.filter_edges(lambda e: e.none.isna()).m == rows
+
+
 def test_text_that_cannot_be_kept_is_refused(folder):
     """A file without a header, an unknown column, lenient reading and lines of other lengths are refused by name."""
     bare, ragged, whole = folder / "bare.csv", folder / "ragged.csv", folder / "whole.csv"

@@ -71,7 +71,10 @@ def test_text_that_times_are_compared_with_stands_for_all_of_it(word):
     [
         (lambda e: e.time >= "1975-1", "time holds times: compare it with a time, a day or a month, such as time =="),
         (lambda e: e.time.dt.month == 3, "time holds times: compare it with a time, a day or a month"),
-        (lambda e: e.type >= np.datetime64("1975-01-01"), "compares text with times, which are never equal"),
+        (
+            lambda e: e.type >= np.datetime64("1975-01-01"),
+            "column type, which holds text, with times, which are never",
+        ),
         (lambda e: e.type.dt, "holds text: compare it by ==, isin or startswith"),
         (lambda e: e.amount.dt, "one bool for each of their values$"),
     ],
@@ -152,6 +155,70 @@ def test_missing_values():
     table["flag"] = pd.array([True, None, False], "boolean")
     with pytest.raises(DataError, match=r"keep flag\[1\] is missing"):
         dgraph.Graph.from_pandas(table if world().rank == 0 else None, keep="flag")
+
+
+TYPELESS = {
+    "pandas object": lambda: pd.Series([None] * 4, dtype=object),
+    "pandas float": lambda: pd.Series([None] * 4, dtype=float),
+    "list": lambda: [None] * 4,
+    "Arrow null": lambda: pa.nulls(4),
+    "Polars null": lambda: pytest.importorskip("polars").Series([None] * 4),
+}
+TEXTS = {
+    "pandas string": lambda: pd.Series([None] * 4, dtype="string"),
+    "pandas str": lambda: pd.Series([None] * 4, dtype="str"),
+    "pandas category": lambda: pd.Series([None] * 4, dtype=pd.CategoricalDtype(["a"])),
+    "Arrow": lambda: pa.array([None] * 4, pa.string()),
+    "Arrow view": lambda: pa.array([None] * 4, pa.string_view()),
+    "Polars": lambda: pytest.importorskip("polars").Series([None] * 4, dtype=pytest.importorskip("polars").String),
+    "Polars category": lambda: pytest.importorskip("polars").Series(
+        [None] * 4, dtype=pytest.importorskip("polars").Categorical
+    ),
+}
+
+
+def kinds_of_column(column, ids):
+    """Return the kinds of a column of edges, and of one of vertices, of which this rank passes its rows."""
+    if isinstance(column, pd.Series):
+        column = column.set_axis(ids)
+    graph = dgraph.Graph.from_edges(ids, ids + 1, n=4 * world().size + 1, keep={"x": column})
+    pair = column if isinstance(column, pd.Series) else (ids, column)
+    return graph.block.attributes["x"].kind, graph.with_columns(x=pair).columns.kinds()["x"]
+
+
+@pytest.mark.parametrize("source", [*TYPELESS, *TEXTS])
+def test_a_column_without_a_value_keeps_a_declared_type_and_is_float64_without_one(source):
+    kind = np.dtype(float) if source in TYPELESS else np.dtype(object)
+    ids = np.arange(4) + 4 * world().rank
+    assert kinds_of_column((TYPELESS | TEXTS)[source](), ids) == (kind, kind)
+
+
+@pytest.mark.parametrize("source", [*TYPELESS, *TEXTS])
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [(["a", None, "b", "c"], object), (np.arange(4), float), (np.array(["2024-01"] * 4, "M8[us]"), "M8[us]")],
+)
+def test_a_rank_without_a_value_takes_the_type_of_the_others(source, values, kind):
+    """One rank's share of a column has no value, of any type; text, numbers and times of the others stay."""
+    ranks = world()
+    if ranks.size == 1:
+        pytest.skip("one rank holds all values")
+    column = values if ranks.rank % 2 == 0 else (TYPELESS | TEXTS)[source]()
+    ids = np.arange(4) + 4 * ranks.rank
+    kinds = kinds_of_column(column, ids)
+    assert kinds == (np.dtype(kind), np.dtype(kind))
+    graph = dgraph.Graph.from_edges(ids, ids + 1, n=4 * ranks.size + 1, keep={"x": column})
+    empty = sum(4 if rank % 2 else sum(pd.isna(values)) for rank in range(ranks.size))
+    assert graph.filter_edges(lambda e: e.x.isna()).m == empty
+
+
+def test_booleans_of_one_rank_and_none_of_another_are_refused():
+    ranks = world()
+    if ranks.size == 1:
+        pytest.skip("one rank holds all values")
+    column, ids = [None] * 4 if ranks.rank else [True] * 4, np.arange(4) + 4 * ranks.rank
+    with pytest.raises(DataError, match="x is missing on some ranks, and a boolean has no missing value"):
+        dgraph.Graph.from_edges(ids, ids + 1, keep={"x": column})
 
 
 def test_objects_of_text_may_be_of_numpy_and_missing_as_in_pandas():

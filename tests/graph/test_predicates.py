@@ -93,8 +93,15 @@ def test_operators_of_single_values_name_those_of_columns(graph, wrong):
 
 
 def test_vertices_are_not_compared_with_another_kind(graph):
-    with pytest.raises(UsageError, match="compares numbers with text"):
+    with pytest.raises(UsageError, match="compares column vertex, which holds numbers, with text"):
         graph.filter_vertices(lambda v: v.vertex == "10")
+
+
+@pytest.mark.parametrize("wrong", [lambda e: e.kind == 7, lambda e: np.int64(7) != e.kind])
+def test_the_comparison_of_text_with_a_number_is_written_for_the_column(graph, wrong):
+    message = "compares (numbers with )?column kind, which holds text,.* which are never equal; write e.kind == '7'"
+    with pytest.raises(UsageError, match=message):
+        graph.filter_edges(wrong)
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,28 @@ def test_quality_is_that_of_networkx(kind, weights, resolution):
     np.testing.assert_allclose(table["volume"], [nx.volume(other, group, weight="weight") for group in groups])
 
 
+def test_an_attribute_is_the_weight_of_measures():
+    """Figures by an attribute of the edges are those of NetworkX; "weight" names the graph's weights beside it."""
+    rng = np.random.default_rng(4)
+    src, dst, costs, weights = *rng.integers(0, N, (2, 90)), rng.integers(0, 9, 90), rng.random(90)
+    labels, mine = rng.integers(0, 5, N), slice(world().rank, None, world().size)
+    graph = dgraph.Graph.from_edges(
+        src[mine], dst[mine], weights[mine], n=N, keep={"cost": costs[mine]}, keep_loops=True, keep_parallel=True,
+        directed=False, comm=world(),
+    )  # fmt: skip
+    other = nx.MultiGraph()
+    other.add_nodes_from(range(N))
+    rows = zip(src.tolist(), dst.tolist(), costs.tolist(), weights.tolist(), strict=True)
+    other.add_edges_from((u, v, {"cost": cost, "weight": weight}) for u, v, cost, weight in rows)
+    groups = [set(np.flatnonzero(labels == label).tolist()) for label in range(5)]
+    for name in ("cost", "weight"):
+        wanted = nx.community.modularity(other, groups, weight=name)
+        assert dgraph.modularity(graph, share(labels), weight=name) == pytest.approx(wanted, abs=1e-14)
+        volumes = [nx.volume(other, group, weight=name) for group in groups]
+        table = dgraph.community_table(graph, share(labels), weight=name)
+        np.testing.assert_allclose(table["volume"], volumes)
+
+
 def test_integer_weights_are_added_up_exactly():
     src, dst = np.arange(4), (np.arange(4) + 1) % 4
     weights = np.array([2**53 + 1, 1, 2**53 - 1, 3])

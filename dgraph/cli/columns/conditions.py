@@ -8,14 +8,17 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import compress
 from typing import Any
 
 import numpy as np
 
 from dgraph.errors import UsageError
+from dgraph.graph.formats.first_line import is_number
 from dgraph.graph.handle import Graph
 from dgraph.graph.kept_rules import NAMED, RULES, keep_text, kept_rules
 from dgraph.graph.load import has_names
+from dgraph.graph.names import ENCODING, NEAREST, decode_names, most_like
 
 SIGNS = {
     "<=": operator.le, ">=": operator.ge, "==": operator.eq, "!=": operator.ne, "=": operator.eq, "<": operator.lt,
@@ -24,6 +27,9 @@ SIGNS = {
 FORM = re.compile(r"\s*(.*?)\s*(<=|>=|==|!=|=|<|>)\s*(.*?)\s*", re.DOTALL)
 SPELT = {"true": True, "false": False}
 """Words for values of a column of booleans."""
+
+PADDED = 20
+"""Characters of a number below which it is looked for with zeros before it."""
 
 READERS: Mapping[str, Callable[[str], Any]] = {
     "M": lambda word: np.datetime_as_string(np.datetime64(word)), "O": str, "b": lambda word: SPELT[word.lower()],
@@ -80,6 +86,9 @@ def filtered(graph: Graph, conditions: Sequence[str]) -> Graph:
     end = np.dtype(np.int64 if graph.ids.names is None else object)
     kinds = {"source": end, "target": end, "weight": graph.weight_type or np.dtype(np.int64), **graph.edge_attributes}
     compared = [_compared(condition, kinds) for condition in conditions]
+    notes = [
+        _missed(graph, condition, name, value) for condition, (name, _, value) in zip(conditions, compared, strict=True)
+    ]
 
     def keep(edges: Any) -> np.ndarray:
         chosen = np.ones(len(edges), bool)
@@ -87,7 +96,38 @@ def filtered(graph: Graph, conditions: Sequence[str]) -> Graph:
             chosen &= compare(edges[name], value)
         return chosen
 
-    return graph.filter_edges(keep)
+    chosen = graph.filter_edges(keep)
+    chosen.facts.warnings = [*chosen.facts.warnings, *filter(None, notes)]
+    return chosen
+
+
+def _missed(graph: Graph, condition: str, name: str, value: Any) -> str:
+    """Return a warning that no text of a column equals the value that it is compared with, or ""; collective.
+
+    Raises:
+        UsageError: the value is a number, which may be meant as one, such as 7 for 007.
+    """
+    names, attribute = graph.ids.names, graph.block.attributes.get(name)
+    if not isinstance(value, str):
+        return ""
+    padded = [value.lstrip("0").zfill(width) for width in range(1, PADDED)] if is_number(value) else []
+    texts = [value, *padded]
+    if names is not None and name in ("source", "target"):
+        equal = [number >= 0 for number in names.lookup(texts, graph.comm)]
+        near = names.nearest(value, graph.comm)
+    elif attribute is not None and attribute.words is not None:
+        equal = np.isin([text.encode(*ENCODING) for text in texts], attribute.words).tolist()
+        near = decode_names(most_like(value, attribute.words)).tolist()
+    else:
+        return ""
+    if equal[0]:
+        return ""
+    near = list(dict.fromkeys([*compress(padded, equal[1:]), *near]))[:NEAREST]
+    nearest = f"nearest to it: {', '.join(map(repr, near))}" if near else "none is near to it"
+    text = f"--where {condition!r}: column {name} holds text, and no value of it equals {value!r}; {nearest}"
+    if is_number(value):
+        raise UsageError(f"{text}; write the text as the column has it{f', such as {near[0]}' if near else ''}")
+    return text
 
 
 def _compared(condition: str, kinds: Mapping[str, np.dtype]) -> tuple[str, Any, Any]:
@@ -96,8 +136,12 @@ def _compared(condition: str, kinds: Mapping[str, np.dtype]) -> tuple[str, Any, 
     try:
         value = READERS.get(kind, _number)(word) if word or kind not in "MO" else None  # a missing time or text
     except (ValueError, KeyError):
-        wanted = {"M": "a time, such as 2024-03-01T12:00", "b": "true or false"}.get(kind, "a number")
-        raise UsageError(f"--where {condition!r}: the column {name} needs {wanted}") from None
+        holds, wanted = {"M": ("times", "a time, such as 2024-03-01T12:00"), "b": ("booleans", "true or false")}.get(
+            kind, ("numbers", "a number")
+        )
+        raise UsageError(
+            f"--where {condition!r}: the column {name} holds {holds}, needs {wanted} to compare with, and got {word!r}"
+        ) from None
     if kind == "O" and name in kinds and SIGNS[sign] not in (operator.eq, operator.ne):
         raise UsageError(
             f"--where {condition!r}: the column {name} holds text, which is compared by = and !=; one of numbers "

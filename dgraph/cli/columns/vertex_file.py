@@ -8,11 +8,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dgraph._support.extras import extra
 from dgraph.errors import DataError, OutputError, UsageError
 from dgraph.graph.formats.kept_text import CODE, any_text, are_floats
 
-SUFFIXES = (".csv", ".parquet", ".arrow")
+SUFFIXES = (".csv", ".parquet", ".arrow", ".feather")
+
+VERTEX = "vertex"
+"""Name of the column of vertices in files of results."""
+
+HEADER = 1 << 16
+"""Most bytes of a header that are read to recognise it."""
 
 
 def read_vertex_file(path: str | Path, named: bool, vertex: str | None = None) -> Any:
@@ -39,6 +47,36 @@ def read_vertex_file(path: str | Path, named: bool, vertex: str | None = None) -
         raise DataError(f"{path} is not a table of vertices: {wrong}") from None
 
 
+def vertex_columns(path: str | Path, named: bool) -> dict[str, np.ndarray]:
+    """Return the columns of a result's file, which has one called ``vertex``, or of another table or ``.npz``.
+
+    Raises:
+        UsageError, DataError, OutputError: as of :func:`read_vertex_file`.
+    """
+    suffix = Path(path).suffix
+    if suffix not in (".npz", *SUFFIXES):
+        raise UsageError(f"{path}: labels are read from .csv, .npz, .parquet and .arrow; write one of these")
+    if suffix != ".npz":
+        table = read_vertex_file(path, named, VERTEX)
+        return {name: table[name].to_numpy() for name in table.column_names}
+    try:
+        with np.load(path) as arrays:
+            return dict(arrays)
+    except OSError as refused:
+        raise OutputError(f"{path} cannot be read: {refused}") from None
+    except ValueError as wrong:
+        raise DataError(f"{path} is not a table of labels: {wrong}") from None
+
+
+def has_vertex_column(path: Path) -> bool:
+    """Return True if a file is a table of vertices, as results are written; a ``.csv`` has a header with ``vertex``."""
+    if path.suffix != ".csv":
+        return path.suffix in (".npz", *SUFFIXES)
+    with path.open("rb") as file:
+        header = file.readline(HEADER).decode(errors="replace").removeprefix("\ufeff")
+    return VERTEX in [word.strip().strip('"') for word in header.split(",")]
+
+
 def _with_texts(path: str | Path, table: Any, named: bool, vertex: str | None) -> Any:
     """Return a table with columns as text whose numbers are names or codes (007, 0x10), or are rounded by float64."""
     from pyarrow import csv, string, types
@@ -53,6 +91,9 @@ def _with_texts(path: str | Path, table: Any, named: bool, vertex: str | None) -
         else:
             as_text = (real or types.is_integer(kind)) and any_text(text, CODE)
             as_text = as_text or (real and not are_floats(text, table[name]))
+            as_text = as_text or (
+                types.is_null(kind) and any_text(text, ".")
+            )  # NA in every row, such as Namibia's code
         if as_text:
             table = table.set_column(place, name, text)
     return table

@@ -159,7 +159,8 @@ class GraphValues(GraphIdentity):
         """Return the graph as a ``networkx`` Graph or DiGraph on ``root``, None elsewhere; collective.
 
         Nodes are original ids or names, with :attr:`columns` as attributes; edges have ``weight`` where the graph has
-        weights, and :attr:`edge_attributes`. A graph that keeps parallel edges becomes a MultiGraph or MultiDiGraph.
+        weights, and :attr:`edge_attributes`. A graph that was made with ``keep_parallel`` becomes a MultiGraph or
+        MultiDiGraph, also where it has no parallel edges.
 
         Raises:
             UsageError: NetworkX is not installed.

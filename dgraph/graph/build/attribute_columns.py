@@ -15,6 +15,7 @@ from dgraph.comm.base import Comm
 from dgraph.comm.owner_directed import swap
 from dgraph.errors import DataError, UsageError, shown
 from dgraph.graph.build.array_input import EXACT
+from dgraph.graph.build.common_type import TEXT, common_type, in_type, without_values
 from dgraph.graph.edge_attributes import EdgeAttribute
 from dgraph.graph.kept_rules import ORDERED
 from dgraph.graph.names import ENCODING
@@ -61,11 +62,16 @@ def attributes_of(
         with comm.together():
             if values.size != size:
                 raise UsageError(f"{what} has {values.size} values for {size} edges; give one for each")
-        words = None
-        if _is_text(what, values, comm):
-            values, words = _coded(values, what, comm)
+        coded, words = isinstance(values, CodedText), None
+        empty = bool(values.size and (values.codes < 0).all()) if coded else without_values(values)
+        kind = common_type(TEXT if coded else values.dtype, values.size, empty, what, comm)
+        if kind == TEXT:
+            values, words = _coded(values if coded else in_type(values, kind, empty), what, comm)
         else:
-            values = _alike(values, what, comm)
+            with comm.together():
+                if kind.kind == "f" and not coded:
+                    refuse_rounded(values, what)
+            values = in_type(np.full(values.size, None) if coded else values, kind, empty)
         if words is not None and rule != "first":
             raise UsageError(f"{what}: rule {rule!r} is for numbers, and this column is text; leave the rule out")
         if rule == "sum" and values.dtype.kind not in "biuf":
@@ -94,8 +100,8 @@ def of_arrow(values: Any, what: str) -> np.ndarray | CodedText:
         if not types.is_dictionary(kind):
             values = values.cast(pyarrow.large_string()).dictionary_encode()
         whole = values.unify_dictionaries().combine_chunks()
-        codes = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        return CodedText(codes.astype(np.int32), whole.dictionary.to_numpy(zero_copy_only=False))
+        codes = whole.indices.cast("int32").fill_null(-1).to_numpy(zero_copy_only=False)
+        return CodedText(codes, whole.dictionary.to_numpy(zero_copy_only=False))
     if types.is_boolean(kind) and values.null_count:
         row = int(np.argmax(values.is_null().to_numpy()))
         raise DataError(f"{what}[{row}] is missing, and a boolean has no missing value; fill it in")
@@ -151,15 +157,6 @@ def _is_string(kind: Any) -> bool:
     return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
 
 
-def _is_text(what: str, values: np.ndarray | CodedText, comm: Comm) -> bool:
-    """Return True if a column is text on all ranks that have values, False if on none; collective."""
-    text = isinstance(values, CodedText) or values.dtype.kind == "O"
-    kinds = set(comm.allgather_json(text if values.size else None)) - {None}
-    if len(kinds) > 1:
-        raise UsageError(f"{what}: text on some ranks and numbers on others; give one type on all")
-    return True in kinds
-
-
 def _coded(values: np.ndarray | CodedText, what: str, comm: Comm) -> tuple[np.ndarray, np.ndarray]:
     """Return text as positions in its distinct words of all ranks, and these words; collective."""
     with comm.together():
@@ -178,19 +175,3 @@ def _coded(values: np.ndarray | CodedText, what: str, comm: Comm) -> tuple[np.nd
     words = np.unique(np.concatenate(swap(comm, [here] * comm.size)))[1:]
     numbers = np.where(here == b"", -1, np.searchsorted(words, here)).astype(np.int32)
     return numbers[values.codes], words
-
-
-def _alike(values: Any, what: str, comm: Comm) -> np.ndarray:
-    """Return values in the dtype that all ranks' have in common; collective."""
-    kinds = {kind for kind in comm.allgather_json(values.dtype.str if values.size else None) if kind}
-    dtypes = [np.dtype(kind) for kind in sorted(kinds)] or [np.dtype(np.float64)]
-    if (
-        len({dtype.kind in "Mm" for dtype in dtypes}) > 1
-        or len({dtype.kind for dtype in dtypes if dtype.kind in "Mm"}) > 1
-    ):
-        raise UsageError(f"{what}: times on some ranks and other values on others; give one type on all")
-    dtype = np.result_type(*dtypes)
-    with comm.together():
-        if dtype.kind == "f":
-            refuse_rounded(values, what)
-    return values.astype(dtype, copy=False)

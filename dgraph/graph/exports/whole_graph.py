@@ -24,7 +24,7 @@ class WholeGraph:
 
     Attributes:
         directed: False: each edge stands in both directions.
-        parallel: True if edges may be parallel.
+        parallel: True if the graph keeps parallel edges, of which it may have none.
         vertices: original ids, int64, or names as bytes.
         offsets: int64 (vertices + 1,).
         targets: positions of vertices (arcs,).
@@ -64,7 +64,7 @@ def gathered(block: EdgeBlock, columns: VertexColumns, comm: Comm, root: int) ->
     names = block.ids.names
     lengths = on_root(np.diff(block.offsets))
     return WholeGraph(
-        block.directed, bool(block.facts.duplicates_kept and block.facts.duplicates),
+        block.directed, block.facts.duplicates_kept,
         on_root(ids if names is None else names.words(ids, comm)),
         np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), on_root(block.targets.astype(np.int64)),
         None if block.weights is None else on_root(block.weights),

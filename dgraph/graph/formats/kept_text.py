@@ -39,8 +39,9 @@ def read_kept(
 ) -> dict[str, EdgeAttribute]:  # fmt: skip
     """Return the columns that ``options.keep`` names, of the lines from ``begin`` on; collective.
 
-    An empty field is missing. Blanks around fields are left out. A column with a number that begins like 007, 0x10 or
-    +5 is text, as numbers would lose how it is written; the load line says so. A boolean is written true or false.
+    An empty field is missing, and a column without a value is float64. Blanks around fields are left out. A column with
+    a number that begins like 007, 0x10 or +5 is text, as numbers would lose how it is written; the load line says so. A
+    boolean is written true or false.
 
     Args:
         path: the file.

@@ -1,6 +1,7 @@
-"""Attributes of edges as users pass them: columns of numbers, booleans, times or text, of any library.
+"""Attributes as users pass them: columns of numbers, booleans, times or text, of any library.
 
-:func:`kept_columns` is the entry. Each rank passes its rows.
+:func:`kept_columns` is the entry for edges, :func:`attribute_array` for a column of vertices. Each rank passes its
+rows.
 """
 
 from __future__ import annotations
@@ -37,17 +38,24 @@ def kept_columns(
         DataError: a boolean that is missing, with its row.
     """
     with comm.together():
-        arrays = {name: _array(columns.get(name), f"keep {name}") for name in rules}
+        arrays = {name: attribute_array(columns.get(name), f"keep {name}") for name in rules}
     return attributes_of(arrays, rules, size, comm)
 
 
-def _array(column: Any, what: str) -> np.ndarray | CodedText:
-    """Return a column as an array of bool, numbers or times, or as text (also str and None, dtype object)."""
+def attribute_array(column: Any, what: str) -> np.ndarray | CodedText:
+    """Return a column as an array of bool, numbers or times, or as text (also str and None, dtype object).
+
+    Objects that are all missing, of no declared type, are NaN.
+
+    Raises:
+        UsageError: a column of another type or shape.
+        DataError: a boolean that is missing, with its row.
+    """
     values = column_array(column, what)
     if not isinstance(values, np.ndarray):
         return of_arrow(values, what)
     if values.ndim != 1:
-        raise UsageError(f"{what} has shape {values.shape}; give one value an edge")
+        raise UsageError(f"{what} has shape {values.shape}; give shape (rows,)")
     if values.dtype.kind == "O":
         return _of_objects(values, what)
     if values.dtype.kind in "US":

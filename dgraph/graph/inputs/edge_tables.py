@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dgraph.errors import UsageError, shown
-from dgraph.graph.build.attribute_columns import of_arrow
 from dgraph.graph.formats.column_names import BY_NAME, IN_TABLES, edge_columns, unused_columns, weight_column
 from dgraph.graph.inputs.column_arrays import column_array, pyarrow
 from dgraph.graph.inputs.column_labels import labelled_column
@@ -130,16 +129,7 @@ def vertex_table(table: Any, vertex: Any, keep: Sequence[str] | None) -> dict[st
     places = others if keep is None else [labelled_column("keep", name, labels) for name in keep]
     ids = column_array(columns[place], f"vertex {labels[place]}")
     ids = ids if isinstance(ids, np.ndarray) else ids.to_numpy(zero_copy_only=False)
-    return {str(labels[other]): (ids, _plain_array(columns[other], str(labels[other]))) for other in places}
-
-
-def _plain_array(column: Any, name: str) -> Any:
-    """Return a column as an array; text as str and None (dtype object)."""
-    values = column_array(column, name)
-    if isinstance(values, np.ndarray):
-        return values
-    values = of_arrow(values, name)
-    return values if isinstance(values, np.ndarray) else np.append(values.texts, np.array([None], object))[values.codes]
+    return {str(labels[other]): (ids, columns[other]) for other in places}
 
 
 def _of_arrow(

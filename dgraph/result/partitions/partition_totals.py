@@ -14,7 +14,7 @@ import numpy as np
 
 from dgraph._support.arguments import real
 from dgraph.comm import Comm, collective
-from dgraph.errors import UsageError, shown
+from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.names import decode_names
 from dgraph.graph.subgraph import row_starts
@@ -22,7 +22,7 @@ from dgraph.result.partitions.label_columns import LabelColumn, RowLabels, label
 from partitioning.arrays import arcs
 
 WEIGHT = "weight"
-"""Argument for the graph's weights."""
+"""Name of the graph's weights."""
 
 
 @collective
@@ -38,7 +38,8 @@ def modularity(graph: Any, labels: Any, *, resolution: float = 1.0, weight: str 
             by ascending id, a pair (vertices, labels), a dict, a pandas Series, or the name of a column of the graph,
             as of :meth:`Graph.with_columns`.
         resolution: weight of the expected arcs, finite and at least 0.
-        weight: "weight" for the graph's weights; None: every edge counts 1.
+        weight: attribute of the edges; "weight" also names the graph's weights, 1 where it has none. None: every edge
+            counts 1.
 
     Raises:
         UsageError: a vertex without a label, labels of another type, a graph of a service, weights below 0.
@@ -104,13 +105,11 @@ def _resolution(resolution: float) -> Fraction:
 
 
 def _totals(graph: Any, labels: Any, weight: str | None) -> CommunityTotals:
-    if weight is not None and not (isinstance(weight, str) and weight == WEIGHT):
-        raise UsageError(
-            f"weight={shown(weight)} is neither 'weight', the graph's weights, nor None; make a graph of another "
-            "attribute or column by Graph.from_networkx or Graph.from_pandas"
-        )
     whole = opened(graph)
     column = label_column("labels", labels, whole)
+    ones = isinstance(weight, str) and weight == WEIGHT and whole.weight_type is None
+    if weight is not None and not (ones and WEIGHT not in whole.edge_attributes):
+        whole = whole.with_weight(weight)
     return CommunityTotals.of(whole.block, column, whole.comm, weight is not None)
 
 

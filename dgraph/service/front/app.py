@@ -16,6 +16,7 @@ from starlette.types import Receive, Scope, Send
 from dgraph._support.version import __version__
 from dgraph.service.front import mcp_endpoint
 from dgraph.service.front import problem_documents as problems
+from dgraph.service.front.limits.json_values import JsonRoute
 from dgraph.service.front.mcp_endpoint import McpEndpoint
 from dgraph.service.front.routes import routes_graphs, routes_jobs, routes_results, routes_service
 from dgraph.service.front.routes.direct_submit import DirectSubmit
@@ -52,6 +53,7 @@ def make_app(service: ServiceParts) -> FastAPI:
         title="dgraph", version=__version__, description=ABOUT, docs_url=None, redoc_url=None, openapi_url=None
     )
     app.state.service = service
+    app.router.route_class = JsonRoute
     app.direct = DirectSubmit(app.resolved, service)
     for routes in (routes_jobs, routes_results, routes_graphs, routes_service):
         app.include_router(routes.router)

@@ -1,6 +1,7 @@
-"""JSON of requests: every body is read here, so that no number that is not finite and no lone surrogate comes in.
+"""Checks of every request before its route: the words of its query, and the values of its JSON.
 
-Neither can be stored, sent to the ranks or answered: JSON has no such number, and UTF-8 no such character.
+Numbers that are not finite and lone surrogates cannot be stored, sent to the ranks or answered: JSON has no such
+number, and UTF-8 no such character.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from typing import Any
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 
+from dgraph.errors import unknown
 from dgraph.service.front.problem_documents import Problem
 
 SUSPECT = re.compile(r"NaN|Infinity|[eE]\+?0*[1-9]\d\d|\d{200}|\\u[dD][89a-fA-F]")
@@ -74,13 +77,24 @@ class _JsonRequest(Request):
 
 
 class JsonRoute(APIRoute):
-    """Route whose body is read by :func:`loads`."""
+    """Route whose body is read by :func:`loads`, and that refuses queries with words of other routes."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler of requests."""
         handler = super().get_route_handler()
+        words = [word for field in self.dependant.query_params for word in _words(field)]
 
         async def handled(request: Request) -> Response:
+            for word in request.query_params:
+                if word not in words:
+                    kind = f"word in the query of {request.method} {self.path}"
+                    raise Problem(400, str(unknown(kind, word, words)), "UsageError")
             return await handler(_JsonRequest(request.scope, request.receive))
 
         return handled
+
+
+def _words(field: Any) -> list[str]:
+    """Return the words of a query that a parameter of a route reads: its own, or the fields of its model."""
+    model = field.field_info.annotation
+    return list(model.model_fields) if isinstance(model, type) and issubclass(model, BaseModel) else [field.alias]

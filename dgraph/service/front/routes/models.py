@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from dgraph.algorithms import ALGORITHMS
 
@@ -208,11 +208,32 @@ class NewJob(Strict):
     write: str | None = Field(None, min_length=1, max_length=4096, description="write: file, relative to the data root")
     replace: bool = Field(False, description="write: replace a file of that name")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _in_their_places(cls, job: Any) -> Any:
+        """Refuse a parameter of the algorithm beside ``parameters``, and a field of the job among them."""
+        if not isinstance(job, dict) or not isinstance(name := job.get("algorithm"), str) or name not in ALGORITHMS:
+            return job
+        own, fields = ALGORITHMS[name].parameters, _JOB_FIELDS
+        taken = {*own, *(alias for parameter in own.values() for alias in parameter.aliases)}
+        listed = job.get("parameters")
+        for word in (job.keys() - fields) & taken:
+            raise ValueError(f"unknown field {word!r}: it is a parameter of {name}; write it inside parameters")
+        for word in (listed.keys() & fields) - taken if isinstance(listed, dict) else ():
+            raise ValueError(
+                f"unknown parameter of {name} {word!r}: it is a field of the job; write it beside parameters"
+            )
+        return job
+
+
+_JOB_FIELDS = {field.alias or name for name, field in NewJob.model_fields.items()}
+"""Names of a job's fields in JSON."""
+
 
 class SubmitQuery(BaseModel):
     """Query of a submission."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
     wait: float = Field(0.0, ge=0, le=3600.0, description="seconds to wait for the result")
     top: int = Field(0, ge=0, le=1_000_000, description="rows of largest value to return; 0: all rows")
 
