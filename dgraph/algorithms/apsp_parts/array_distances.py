@@ -20,6 +20,9 @@ LIGHT = 16
 PART = 1 << 22
 """Distances of in-neighbours that are added at a time."""
 
+STRIP = 32
+"""Columns of the matrix that are written at a time: their lines stay in a processor's cache."""
+
 
 def array_distances(matrix: np.ndarray, first: int, into: np.ndarray, tails: np.ndarray, tolls: np.ndarray) -> Iterator:
     """Set each row of a matrix (k, n) to the distances from vertex ``first`` + row; yield after each turn of vertices.
@@ -40,10 +43,13 @@ def array_distances(matrix: np.ndarray, first: int, into: np.ndarray, tails: np.
             yield from _lower(distance, heads[chosen], tails[chosen], tolls[chosen].astype(kind)[:, None])
             chosen = np.ones(len(tolls), np.bool_)
             chosen[own] = tolls[own] <= distance[heads[own], places[own]]
-        if distance.max(where=distance < none, initial=0) + most < none:
+        strips = [slice(begin, begin + STRIP) for begin in range(0, n, STRIP)]
+        if all(np.where(distance[strip] < none, distance[strip], 0).max(initial=0) + most < none for strip in strips):
             break
-    matrix[:] = distance.T
-    matrix[matrix == none] = np.inf
+    for strip in strips:
+        values = distance[strip].astype(matrix.dtype)
+        values[distance[strip] == none] = np.inf
+        matrix[:, strip] = values.T
 
 
 def _lower(distance: np.ndarray, heads: np.ndarray, tails: np.ndarray, tolls: np.ndarray) -> Iterator[None]:
