@@ -50,6 +50,8 @@ RUNS = [
     ("multi_source_sssp", "grid:13x9", "0.5..2.5", {"k": 21, "cutoff": 9.5}),
     ("similarity", "rmat:9,symmetric", None, {"measure": "cosine"}),
     ("similarity", "grid:13x9", None, {"k": 40, "measure": "overlap"}),
+    ("random_walks", "rmat:8", None, {"walks": 3, "length": 7}),
+    ("random_walks", "rmat:8", "0.5..9", {"walks": 20, "weighted": True, "restart": 0.2, "edge_weights": True}),
 ]
 
 
@@ -160,7 +162,7 @@ def test_a_report_names_the_kernels_that_ran_plain(monkeypatch):
 @pytest.mark.starts_children
 @pytest.mark.parametrize("algorithm", [
     "louvain", "leiden", "mst", "reachability", "multi_source_bfs", "closeness", "multi_source_sssp", "similarity",
-    "triangles", "lcc", "clustering", "color",
+    "triangles", "lcc", "clustering", "color", "random_walks",
 ])  # fmt: skip
 def test_a_first_run_on_a_small_graph_does_without_numba(algorithm, tmp_path):
     code = f"import sys, dgraph; dgraph.run({algorithm!r}, 'rmat:6,symmetric'); print('numba' in sys.modules)"
