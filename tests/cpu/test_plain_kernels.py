@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import tracemalloc
+from importlib import import_module
 from itertools import product
 
 import numpy as np
@@ -13,6 +14,7 @@ import dgraph
 from dgraph._support import first_runs
 from dgraph._support.compiled import njit
 from dgraph.algorithms.apsp_parts import array_distances
+from dgraph.algorithms.many_sources.betweenness import paths_arrays
 from dgraph.backend.cpu.threads.plain_kernels import PlainFirst, plain_first
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.comm import SerialComm
@@ -87,6 +89,24 @@ def test_plain_kernels_answer_the_bits_of_machine_code(algorithm, spec, weights,
     for name, values in compiled.items():
         assert plain[name].dtype == values.dtype
         assert plain[name].tobytes() == values.tobytes(), name
+
+
+@pytest.mark.parametrize(("spec", "parameters"), [("rmat:8", {}), (LAYERS, {"sources": [0, 7]}), ("star:30", {"k": 9})])
+def test_bc_without_scipy_has_the_same_bits(spec, parameters, monkeypatch):
+    """Compare products by SciPy, by NumPy and by machine code; a star has levels that no arc enters."""
+    graph = (
+        dgraph.Graph.load(spec, comm=SerialComm(), device="cpu")
+        if isinstance(spec, str)
+        else dgraph.Graph.from_edges(*spec, comm=SerialComm(), device="cpu")
+    )
+    plain = {"search_batch"}
+    monkeypatch.setattr(PlainFirst, "runs_plain", lambda self, args: self.py_func.__name__ in plain)
+    answers = [dgraph.bc(graph, **parameters).columns["bc"].tobytes()]
+    monkeypatch.setattr(paths_arrays, "import_module", lambda name: import_module(f"no_{name}"))
+    for names in ({"search_batch"}, {"search_batch", "_sum_rows"}):
+        plain = names
+        answers.append(dgraph.bc(graph, **parameters).columns["bc"].tobytes())
+    assert len(set(answers)) == 1
 
 
 def total_of(limit, monkeypatch, tmp_path):
