@@ -1,5 +1,6 @@
 """Trusses on any number of ranks, against edges peeled one level at a time."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import networkx as nx
@@ -12,6 +13,8 @@ import dgraph
 from dgraph.algorithms.edge_triangles import truss_levels, whole_peel
 from dgraph.backend.cpu.threads import plain_kernels
 from dgraph.comm import SerialComm, world
+from dgraph.engine.rounds.progress import CalledProgress
+from dgraph.errors import Cancelled
 from dgraph.validate import validate
 
 
@@ -55,16 +58,23 @@ def check_edges(edges, left, text, least=2, number=np.array):
     assert rows["truss"].tolist() == [wanted[pair] for pair in pairs], text
 
 
+def peels_alone(alone, monkeypatch):
+    """Let each of several ranks peel graphs of these sizes alone, or all ranks together."""
+    monkeypatch.setattr(truss_levels, "SMALL", plain_kernels.MOST if alone else 0)
+
+
 @pytest.mark.mpi
 @pytest.mark.parametrize("name", CASES)
-def test_values(name):
+def test_values(name, monkeypatch):
     n, src, dst, _ = CASES[name].arcs(directed=False)
     wanted, left = trusses(n, src, dst)
-    for chosen in combinations(name):
+    for turn, chosen in enumerate(combinations(name)):
+        peels_alone(turn % 2, monkeypatch)
         result, here = solve("ktruss", name, combination=chosen)
         equal(result.columns["truss"], wanted, here, f"truss {chosen}")
         assert result.summary == {"k": len(left) + 1 if left else 0, "edges": len(left[-1]) if left else 0}
         check_edges(result.edges, left, f"{chosen}", number=CASES[name].number)
+        peels_alone(turn % 2 == 0, monkeypatch)
         result, here = solve("ktruss", name, combination=chosen, k=3)
         equal(result.columns["in_truss"], wanted >= 3, here, f"in_truss {chosen}")
         assert result.summary == {"members": (wanted >= 3).sum(), "edges": len(left[1]) if len(left) > 1 else 0}
@@ -74,6 +84,7 @@ def test_values(name):
 @pytest.mark.mpi
 def test_rows_of_others_come_some_at_a_time(monkeypatch):
     monkeypatch.setattr("dgraph.graph.halo.ghost_rows.FEWEST", 10)
+    peels_alone(False, monkeypatch)
     comm, nx_graph = world(), nx.gnp_random_graph(90, 0.2, seed=2)
     nx_graph.add_edges_from(nx.complete_graph(12).edges)
     graph = dgraph.Graph.from_networkx(nx_graph if comm.rank == 0 else None, comm=comm)
@@ -106,11 +117,16 @@ def test_threads_share_large_rounds(threads):
     assert (short.columns["truss"] <= wanted).all()
 
 
-@pytest.mark.mpi_skip
-def test_a_round_limit():
-    graph = dgraph.Graph.load("rmat:7", comm=SerialComm())
-    with pytest.warns(dgraph.errors.ConvergenceWarning, match="ktruss did not converge: it was stopped after 1 rounds"):
-        assert not dgraph.run("ktruss", graph, options=dgraph.Options(max_rounds=1)).converged
+@pytest.mark.mpi
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_round_limit(alone, monkeypatch):
+    peels_alone(alone, monkeypatch)
+    graph = dgraph.Graph.load("rmat:7")
+    text = "ktruss did not converge: it was stopped after 1 rounds"
+    warned = pytest.warns(dgraph.errors.ConvergenceWarning, match=text) if world().rank == 0 else nullcontext()
+    with warned:
+        result = dgraph.run("ktruss", graph, options=dgraph.Options(max_rounds=1))
+    assert (result.converged, result.rounds) == (False, 1)
 
 
 @pytest.mark.mpi
@@ -128,6 +144,20 @@ def test_other_edges_are_refused():
     for words, edges in others.items():
         verdict = validate("ktruss", graph.undirected().block, result.columns, edges=edges, **asked)
         assert words in verdict.failure
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_run_that_one_rank_cancels_ends_on_all(alone, monkeypatch):
+    peels_alone(alone, monkeypatch)
+
+    class Stopped(CalledProgress):
+        def cancelled(self):
+            return world().rank == world().size - 1
+
+    graph = dgraph.Graph.load("rmat:7,symmetric")
+    with pytest.raises(Cancelled, match="its answer is incomplete"):
+        dgraph.run("ktruss", graph, progress=Stopped(lambda event: None))
 
 
 @pytest.mark.mpi_skip

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import tracemalloc
+from importlib import import_module
 from itertools import product
 
 import numpy as np
@@ -13,6 +14,7 @@ import dgraph
 from dgraph._support import first_runs
 from dgraph._support.compiled import njit
 from dgraph.algorithms.apsp_parts import array_distances
+from dgraph.algorithms.many_sources.betweenness import paths_arrays
 from dgraph.backend.cpu.threads.plain_kernels import PlainFirst, plain_first
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.comm import SerialComm
@@ -50,6 +52,8 @@ RUNS = [
     ("multi_source_sssp", "grid:13x9", "0.5..2.5", {"k": 21, "cutoff": 9.5}),
     ("similarity", "rmat:9,symmetric", None, {"measure": "cosine"}),
     ("similarity", "grid:13x9", None, {"k": 40, "measure": "overlap"}),
+    ("random_walks", "rmat:8", None, {"walks": 3, "length": 7}),
+    ("random_walks", "rmat:8", "0.5..9", {"walks": 20, "weighted": True, "restart": 0.2, "edge_weights": True}),
 ]
 
 
@@ -85,6 +89,24 @@ def test_plain_kernels_answer_the_bits_of_machine_code(algorithm, spec, weights,
     for name, values in compiled.items():
         assert plain[name].dtype == values.dtype
         assert plain[name].tobytes() == values.tobytes(), name
+
+
+@pytest.mark.parametrize(("spec", "parameters"), [("rmat:8", {}), (LAYERS, {"sources": [0, 7]}), ("star:30", {"k": 9})])
+def test_bc_without_scipy_has_the_same_bits(spec, parameters, monkeypatch):
+    """Compare products by SciPy, by NumPy and by machine code; a star has levels that no arc enters."""
+    graph = (
+        dgraph.Graph.load(spec, comm=SerialComm(), device="cpu")
+        if isinstance(spec, str)
+        else dgraph.Graph.from_edges(*spec, comm=SerialComm(), device="cpu")
+    )
+    plain = {"search_batch"}
+    monkeypatch.setattr(PlainFirst, "runs_plain", lambda self, args: self.py_func.__name__ in plain)
+    answers = [dgraph.bc(graph, **parameters).columns["bc"].tobytes()]
+    monkeypatch.setattr(paths_arrays, "import_module", lambda name: import_module(f"no_{name}"))
+    for names in ({"search_batch"}, {"search_batch", "_sum_rows"}):
+        plain = names
+        answers.append(dgraph.bc(graph, **parameters).columns["bc"].tobytes())
+    assert len(set(answers)) == 1
 
 
 def total_of(limit, monkeypatch, tmp_path):
@@ -160,7 +182,7 @@ def test_a_report_names_the_kernels_that_ran_plain(monkeypatch):
 @pytest.mark.starts_children
 @pytest.mark.parametrize("algorithm", [
     "louvain", "leiden", "mst", "reachability", "multi_source_bfs", "closeness", "multi_source_sssp", "similarity",
-    "triangles", "lcc", "clustering", "color",
+    "triangles", "lcc", "clustering", "color", "random_walks",
 ])  # fmt: skip
 def test_a_first_run_on_a_small_graph_does_without_numba(algorithm, tmp_path):
     code = f"import sys, dgraph; dgraph.run({algorithm!r}, 'rmat:6,symmetric'); print('numba' in sys.modules)"
@@ -182,7 +204,7 @@ def test_array_rounds_of_apsp_are_shortest_distances(monkeypatch):
         for k in range(n):
             closed = np.minimum(closed, closed[:, k, None] + closed[k])
         into = np.searchsorted(heads, np.arange(n + 1))
-        for first, last in ((0, n), (n // 3, n // 2), (n, n)):
+        for first, last in ((0, n), (n // 3, n // 2), (4, 6), (n, n)):
             matrix = np.empty((last - first, n), np.float32)
             for _ in array_distances.array_distances(matrix, first, into, tails.astype(np.uint32), tolls):
                 pass

@@ -2,7 +2,8 @@
 
 A row has the distances from all sources of a rank to one vertex. The rows of in-neighbours lower it at once, and
 vertices take turns until no row falls [Bellman 1958]. The lightest arcs come first: an arc that is heavier than the
-distance which they leave between its ends is on no shortest path. Weights are integers ≥ 0, so all sums are exact.
+distance which they leave between its ends is on no shortest path. A rank with many sources compares all arcs, also
+those that leave others' sources. Weights are integers ≥ 0, so all sums are exact.
 """
 
 from __future__ import annotations
@@ -12,13 +13,19 @@ from collections.abc import Iterator
 import numpy as np
 
 PAIRS = 1 << 25
-"""Pairs of vertices up to which array rounds pay; a pair takes up to 4 bytes beside the matrix."""
+"""Pairs of vertices up to which array rounds pay; a pair takes up to 8 bytes beside the matrix."""
+
+MANY = 8
+"""A rank has many sources if it has one vertex in this many, or more."""
 
 LIGHT = 16
 """One in this many arcs comes first."""
 
 PART = 1 << 22
 """Distances of in-neighbours that are added at a time."""
+
+STRIP = 32
+"""Columns of the matrix that are written at a time: their lines stay in a processor's cache."""
 
 
 def array_distances(matrix: np.ndarray, first: int, into: np.ndarray, tails: np.ndarray, tolls: np.ndarray) -> Iterator:
@@ -27,23 +34,30 @@ def array_distances(matrix: np.ndarray, first: int, into: np.ndarray, tails: np.
     ``into``, ``tails`` and ``tolls`` are in-arcs of all vertices. The largest weight times n is below 2^30.
     """
     n, most = len(into) - 1, int(tolls.max(initial=0))
-    heads, places = np.repeat(np.arange(n), np.diff(into)), tails.astype(np.int64) - first
-    own = np.flatnonzero((places >= 0) & (places < len(matrix)))
+    heads, stop = np.repeat(np.arange(n), np.diff(into)), first + len(matrix)
+    begin, end = (0, n) if len(matrix) * MANY >= n else (first, stop)
+    light, sources = np.ones(len(tolls), np.bool_), np.arange(begin, end)
+    if len(tolls):
+        light = tolls <= np.partition(tolls, len(tolls) // LIGHT)[len(tolls) // LIGHT]
+    compared = np.flatnonzero((tails >= begin) & (tails < end))
     for kind in (np.int16, np.int32):  # narrow distances take half of the time
         none = np.iinfo(kind).max // 2
         if most > none:
             continue
-        distance = np.full((n, len(matrix)), none, kind)
-        distance[np.arange(first, first + len(matrix)), np.arange(len(matrix))] = 0
-        chosen = tolls <= np.partition(tolls, len(tolls) // LIGHT)[len(tolls) // LIGHT] if len(tolls) else tolls > 0
-        for _ in range(2):
-            yield from _lower(distance, heads[chosen], tails[chosen], tolls[chosen].astype(kind)[:, None])
-            chosen = np.ones(len(tolls), np.bool_)
-            chosen[own] = tolls[own] <= distance[heads[own], places[own]]
-        if distance.max(where=distance < none, initial=0) + most < none:
+        distance, costs = np.full((n, len(sources)), none, kind), tolls.astype(kind)[:, None]
+        distance[sources, sources - begin] = 0
+        yield from _lower(distance, heads[light], tails[light], costs[light])
+        short = np.ones(len(tolls), np.bool_)
+        short[compared] = tolls[compared] <= distance[heads[compared], tails[compared].astype(np.int64) - begin]
+        distance = np.ascontiguousarray(distance[:, first - begin : stop - begin])
+        yield from _lower(distance, heads[short], tails[short], costs[short])
+        strips = [slice(begin, begin + STRIP) for begin in range(0, n, STRIP)]
+        if all(np.where(distance[strip] < none, distance[strip], 0).max(initial=0) + most < none for strip in strips):
             break
-    matrix[:] = distance.T
-    matrix[matrix == none] = np.inf
+    for strip in strips:
+        values = distance[strip].astype(matrix.dtype)
+        values[distance[strip] == none] = np.inf
+        matrix[:, strip] = values.T
 
 
 def _lower(distance: np.ndarray, heads: np.ndarray, tails: np.ndarray, tolls: np.ndarray) -> Iterator[None]:

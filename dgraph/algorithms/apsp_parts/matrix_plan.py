@@ -156,7 +156,7 @@ def beside_matrix(
 ) -> int:
     """Return the bytes that a rank takes beside its rows of the matrix."""
     if variant == "johnson" and search == "lanes":
-        return 60 * arcs + (8 + BYTES * threads) * n + (4 * n * n if n * n <= PAIRS else 0)
+        return 60 * arcs + (8 + BYTES * threads) * n + (8 * n * n if n * n <= PAIRS else 0)
     if variant == "johnson":
         return 28 * arcs + 8 * n + 28 * n * threads
     whole = 3 * block * n * itemsize + 24 * arcs

@@ -1,7 +1,7 @@
 """Levels of a truss decomposition: over ranks in rounds of exchanges, or on one rank in compiled rounds.
 
 Both peel the same edges in the same rounds. First runs on small graphs take those of ranks, which compile for half as
-long.
+long. Of several ranks each peels a small graph alone, which takes less time than the exchanges.
 """
 
 from __future__ import annotations
@@ -11,14 +11,21 @@ import numpy as np
 from dgraph.algorithms.edge_triangles.edge_kernels import EdgeTriangles
 from dgraph.algorithms.edge_triangles.edge_states import ALIVE, LEAVING
 from dgraph.algorithms.edge_triangles.whole_peel import NONE, suits
+from dgraph.backend.cpu.threads.plain_kernels import MOST
 from dgraph.backend.row_solver import RowSize
+from dgraph.comm import SerialComm
 from dgraph.engine.rounds.context import Context
+from dgraph.engine.rounds.record import Record
 from dgraph.errors import Cancelled
 from dgraph.graph.halo import DegreeRows
+from dgraph.graph.halo.numbered_rows import whole_graph_of
 from dgraph.result.edge_values import EdgeValues
 
 AT_ONCE = 64
 """Rounds of one compiled call, after which a cancelled run stops."""
+
+SMALL = MOST
+"""Arcs of a graph up to which each of several ranks peels all of it: array rounds answer first runs."""
 
 
 class Trusses(EdgeTriangles):
@@ -29,8 +36,10 @@ class Trusses(EdgeTriangles):
         """Return the bytes: 20 more an arc, since the ends, level and order of edges stand twice as they are sorted."""
         return EdgeTriangles.bytes(size) + 20 * size.arcs
 
-    def solve(self, ctx: Context) -> LevelsOverRanks | WholeLevels:
+    def solve(self, ctx: Context) -> LevelsOnReplicas | LevelsOverRanks | WholeLevels:
         """Return the levels for this number of ranks, none of them peeled; collective."""
+        if ctx.comm.size > 1 and ctx.local.arcs <= SMALL:
+            return LevelsOnReplicas(ctx, self)
         full = ctx.rows("ghosts", "degree")
         whole = ctx.comm.size == 1 and suits(len(full.targets))
         return (WholeLevels if whole else LevelsOverRanks)(ctx, full, self)
@@ -66,17 +75,24 @@ class TrussLevels:
 
     def edges_within(self, k: int) -> EdgeValues:
         """Return the trussness of the edges in the k-truss, at most that of the last level; collective."""
-        ctx, full = self.ctx, self.full
+        return _in_order(self.ctx, *self.pairs_within(k))
+
+    def pairs_within(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the original ids of both ends of this rank's edges in the k-truss, and their trussness; collective."""
+        full = self.full
         ids = np.empty(full.slots, np.int64)
-        ids[full.place] = ctx.local.original[: full.masters]
+        ids[full.place] = self.ctx.local.original[: full.masters]
         ghosts, (originals,) = full.exchange(np.ones(full.slots, np.bool_), ids)
         ids[ghosts] = originals
         ends, level = self.levels()
         inside = level >= k - 2
-        return EdgeValues.in_order(
-            ids[ends[inside]], level[inside].astype(np.int64) + 2, "truss", ctx.comm,
-            names=ctx.names, threads=ctx.backend.host_threads, alone=False,
-        )  # fmt: skip
+        return ids[ends[inside]], level[inside].astype(np.int64) + 2
+
+
+def _in_order(ctx: Context, ends: np.ndarray, truss: np.ndarray) -> EdgeValues:
+    """Return the edges of all ranks with their trussness; collective."""
+    threads = ctx.backend.host_threads
+    return EdgeValues.in_order(ends, truss, "truss", ctx.comm, names=ctx.names, threads=threads, alone=False)
 
 
 class WholeLevels(TrussLevels):
@@ -203,3 +219,45 @@ class LevelsOverRanks(TrussLevels):
         most = self.most.copy()
         most[self.full.sources[self.full.values == ALIVE]] = self.floor
         return most[self.full.place] + 2
+
+
+class LevelsOnReplicas:
+    """Levels of a graph that each rank peels alone, of which it returns its vertices and a share of the edges."""
+
+    def __init__(self, ctx: Context, kernel: Trusses):
+        self.ctx, comm, whole = ctx, SerialComm(), whole_graph_of(ctx.local, ctx.comm)
+        self.alone = Context(whole, comm, ctx.backend, Record(comm), ctx.progress, max_rounds=ctx.max_rounds)
+        with ctx.comm.together():
+            self.whole = kernel.solve(self.alone)
+
+    @property
+    def edges(self) -> int:
+        """Edges that were left when the last level began."""
+        return self.whole.edges
+
+    def to_the_end(self) -> bool:
+        """Peel all levels; False if the round limit ended it; collective."""
+        with self.ctx.comm.together():
+            finished = self.whole.to_the_end()
+        self.ctx.rounds = self.alone.rounds
+        return finished
+
+    def through(self, level: int) -> bool:
+        """Peel the edges with up to ``level`` triangles; False if the round limit ended it; collective."""
+        with self.ctx.comm.together():
+            finished = self.whole.through(level)
+        self.ctx.rounds = self.alone.rounds
+        return finished
+
+    def left(self) -> int:
+        """Return the number of edges that are left."""
+        return self.whole.left()
+
+    def truss(self) -> np.ndarray:
+        """Return the largest level plus 2 of an edge at each master."""
+        return self.whole.truss()[self.ctx.local.gids[: self.ctx.local.masters]]
+
+    def edges_within(self, k: int) -> EdgeValues:
+        """Return the trussness of the edges in the k-truss, at most that of the last level; collective."""
+        share = slice(self.ctx.comm.rank, None, self.ctx.comm.size)
+        return _in_order(self.ctx, *(part[share] for part in self.whole.pairs_within(k)))

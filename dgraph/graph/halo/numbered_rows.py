@@ -15,7 +15,7 @@ import numpy as np
 from dgraph.comm import Comm
 from dgraph.comm.owner_directed import scatter, swap
 from dgraph.graph.halo.collected_arcs import Rows, offsets_of
-from dgraph.graph.local import LocalGraph
+from dgraph.graph.local import Csr, LocalGraph
 from dgraph.graph.rows import transpose
 
 
@@ -183,3 +183,12 @@ def numbered_rows(local: LocalGraph, comm: Comm, order: str, weights: bool) -> N
     return NumberedRows(
         comm, originals[ordered], bounds, places, local.directed, offsets, target, costs[0] if costs else None
     )
+
+
+def whole_graph_of(local: LocalGraph, comm: Comm) -> LocalGraph:
+    """Return the graph of all ranks, without weights, as the partition of a single rank; collective."""
+    rows = numbered_rows(local, comm, "gid", False).gathered()
+    return LocalGraph(
+        local.n, local.m, local.arcs, local.n, np.arange(local.n), rows.ids, np.diff(rows.offsets),
+        Csr(rows.offsets, rows.targets, None), local.directed,
+    )  # fmt: skip

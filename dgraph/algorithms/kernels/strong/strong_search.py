@@ -27,7 +27,7 @@ SMALL = 1 << 22
 MOST = 1 << 22
 """Vertices that several ranks gather, at most, and a quarter of their arcs."""
 
-FEW = 1 << 16
+FEW = 1 << 18
 """Vertices and arcs up to which one search takes less time than its compilation."""
 
 

@@ -14,6 +14,7 @@ from dgraph._support.compiled import njit
 from dgraph.algorithms.kernels.walks.walk_request import WalkRequest
 from dgraph.algorithms.weight_checks import any_negative, has_weights
 from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
+from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.engine.rounds.context import Context
 from dgraph.errors import DataError
@@ -106,6 +107,7 @@ def check_sums(ctx: Context, infinite: bool) -> None:
         raise DataError("random walks: the weights of a vertex's edges sum to infinity; scale the weights down")
 
 
+@plain_first
 @njit(**OPTIONS)
 def _sum_rows(t, threads, offsets, weights, totals, taken):
     """Write the running sums of each row."""

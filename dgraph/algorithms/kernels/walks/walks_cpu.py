@@ -6,18 +6,22 @@ taken alike, it takes the one at ⌊d · draw / 2⁶⁴⌋; by weights, the firs
 
 On one rank a thread makes all steps of ``GROUP`` walks side by side, and prefetches rows of some while it reads those
 of others: the walks wait for memory together. On several ranks a walk stays where it began, and each step requests the
-next vertices of all walks from the ranks that keep the rows.
+next vertices of all walks from the ranks that keep the rows. First runs on small graphs do so on one rank, too, since
+these steps have array rounds.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from dgraph._support.compiled import njit
+from dgraph._support.compiled import njit, plain
 from dgraph.algorithms.kernels.walks.walk_request import ENDED, Walked, WalkRequest
 from dgraph.algorithms.kernels.walks.walk_rows import WalkRows, walk_rows
 from dgraph.backend.cpu.threads.atomics import INLINE, OPTIONS, fetch_add, prefetch
 from dgraph.backend.cpu.threads.host_solver import HostSolver
+from dgraph.backend.cpu.threads.plain_kernels import does_without, plain_first
 from dgraph.backend.row_solver import RowSize
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import boundary
@@ -28,6 +32,9 @@ GROUP = 32
 
 SMALL = 1 << 10
 """Walks up to which one thread makes them."""
+
+MOST = 1 << 22
+"""Arcs, and vertices of walks, of a rank up to which array rounds make steps."""
 
 PART = 1 << 24
 """Steps between two looks for an interrupt, and two shows of progress."""
@@ -66,10 +73,10 @@ class HostWalks(HostSolver):
             walks[:, 0] = starts[np.arange(mine.start, mine.stop) // request.per_source]
             weights = np.full((count, request.length), np.nan) if request.weights else np.zeros((0, 0))
         with ctx.record("compute"):
-            if ctx.comm.size == 1:
-                crossed = self._whole(ctx, rows, request, walks, weights)
+            if ctx.comm.size > 1 or does_without(_walk, walks.size):
+                crossed = self._step_by_step(ctx, rows, request, mine.start, walks, weights)
             else:
-                crossed = self._between_ranks(ctx, rows, request, mine.start, walks, weights)
+                crossed = self._whole(ctx, rows, request, walks, weights)
         visits = self._visits(ctx, rows, walks)
         return Walked(
             mine.start, len(starts) * request.per_source, crossed, lambda: named(rows.ids, walks),
@@ -78,7 +85,7 @@ class HostWalks(HostSolver):
 
     def _whole(self, ctx: Context, rows: WalkRows, request: WalkRequest, walks: np.ndarray, weights: np.ndarray) -> int:
         """Make all steps of all walks; return the edges that they cross."""
-        threads = self.team.size if len(walks) > SMALL else 1
+        threads = self._threads(walks)
         places, counts = np.empty((threads, GROUP), np.int64), np.zeros((threads, 8), np.int64)
         step = max(PART // max(request.length, 1), GROUP)
         for number, first in enumerate(range(0, len(walks), step), 1):
@@ -91,19 +98,18 @@ class HostWalks(HostSolver):
             boundary(ctx, CANCELLED, number, len(walks[part]))
         return int(counts[:, 0].sum())
 
-    def _between_ranks(
+    def _step_by_step(
         self, ctx: Context, rows: WalkRows, request: WalkRequest, first: int, walks: np.ndarray, weights: np.ndarray
     ) -> int:
         """Make one step of all walks at a time; return the edges that those of this rank cross; collective.
 
         Each walk requests its next vertex from the keeper of its row.
         """
-        assert rows.numbered is not None
-        bounds, kept, crossed = rows.numbered.bounds[1:-1], rows.numbered.first, 0
-        stays = np.empty(len(walks), np.bool_)
+        bounds, kept = (np.zeros(0), 0) if rows.numbered is None else (rows.numbered.bounds[1:-1], rows.numbered.first)
+        crossed, stays = 0, np.empty(len(walks), np.bool_)
         for step in range(request.length):
             ctx.comm.watchdog.begin(step + 1)
-            _settle(walks, step, request.key, request.returns, first, stays)
+            self.team.run(_settle, self._threads(walks), walks, step, request.key, request.returns, first, stays)
             asking = np.flatnonzero(stays)
             queries = np.empty(len(asking), QUERY)
             queries["number"], queries["walk"] = walks[asking, step], asking + first
@@ -111,9 +117,9 @@ class HostWalks(HostSolver):
 
             def look_up(queries: np.ndarray, step: int = step) -> tuple[np.ndarray, ...]:
                 numbers, passed = np.empty(len(queries), np.uint32), np.empty(len(queries) if request.weights else 0)
-                _next(
-                    rows.offsets, rows.targets, rows.totals, rows.weights, request.key, step,
-                    queries["number"].astype(np.int64) - kept, queries["walk"].copy(), numbers, passed,
+                self.team.run(
+                    _next, self._threads(queries), rows.offsets, rows.targets, rows.totals, rows.weights, request.key,
+                    step, queries["number"].astype(np.int64) - kept, queries["walk"].copy(), numbers, passed,
                 )  # fmt: skip
                 return (numbers, passed) if request.weights else (numbers,)
 
@@ -125,9 +131,13 @@ class HostWalks(HostSolver):
             if request.returns:
                 following = np.where(goes_on, following, walks[asking, 0])
             walks[asking, step + 1] = following
-            ctx.rounds += 1
-            boundary(ctx, CANCELLED, ctx.rounds, len(asking))
+            ctx.rounds += ctx.comm.size > 1
+            boundary(ctx, CANCELLED, step + 1, len(asking))
         return crossed
+
+    def _threads(self, walks: np.ndarray) -> int:
+        """Return the number of threads that make steps of walks."""
+        return self.team.size if len(walks) > SMALL else 1
 
     def _visits(self, ctx: Context, rows: WalkRows, walks: np.ndarray):
         """Return the times that walks were at each master; counted at once on several ranks, else when it is read."""
@@ -166,15 +176,21 @@ def _sequence(key, walk):
 
 
 @njit(**INLINE)
+def _alike(bits, low, last):
+    """Return the arc of a row, ``low`` … ``last``, that 64 random bits take, each with the same probability."""
+    count = np.uint64(last - low)
+    upper = (bits >> np.uint64(32)) * count
+    lower = (bits & np.uint64(0xFFFFFFFF)) * count
+    return np.int64(low) + np.int64((upper + (lower >> np.uint64(32))) >> np.uint64(32))
+
+
+@njit(**INLINE)
 def _place(bits, low, last, totals):
     """Return the arc of a row, ``low`` … ``last``, that 64 random bits take; END if it has none."""
     if low == last or (len(totals) > 0 and totals[last - 1] == 0.0):
         return np.int64(END)
     if len(totals) == 0:
-        count = np.uint64(last - low)
-        upper = (bits >> np.uint64(32)) * count
-        lower = (bits & np.uint64(0xFFFFFFFF)) * count
-        return np.int64(low) + np.int64((upper + (lower >> np.uint64(32))) >> np.uint64(32))
+        return _alike(bits, low, last)
     total = totals[last - 1]
     sought = fraction(bits) * total
     first, end = np.int64(low), np.int64(last - 1)
@@ -225,10 +241,26 @@ def _walk(t, threads, offsets, targets, totals, weights, key, returns, first, wa
                     walks[w, step + 1] = walks[w, 0] if place[i] == BACK else np.uint32(ENDED)
 
 
+def _draws(key, walks, number) -> np.ndarray:
+    """Return draw ``number`` of each walk."""
+    return plain(_draw)(plain(_sequence)(key, walks), np.array([number]))
+
+
+def array_settle(walks, step, key, returns, first, stays) -> Iterator[None]:
+    """Make the steps of walks that have ended or return to their source."""
+    here = walks[:, step] != ENDED
+    back = here & (_draws(key, first + np.arange(len(walks)), 2 * step + 1) < returns)
+    walks[:, step + 1] = np.where(back, walks[:, 0], ENDED)
+    stays[:] = here & ~back
+    yield
+
+
+@plain_first(most=MOST, rounds=array_settle)
 @njit(**OPTIONS)
-def _settle(walks, step, key, returns, first, stays):
+def _settle(t, threads, walks, step, key, returns, first, stays):
     """Make the steps of walks that have ended or return to their source; the others stay."""
-    for i in range(walks.shape[0]):
+    count = walks.shape[0]
+    for i in range(count * t // threads, count * (t + 1) // threads):
         v = walks[i, step]
         stays[i] = False
         if v == ENDED:
@@ -239,10 +271,36 @@ def _settle(walks, step, key, returns, first, stays):
             stays[i] = True
 
 
+def array_next(offsets, targets, totals, weights, key, step, rows, walks, numbers, passed) -> Iterator[None]:
+    """Write the next vertices; by weights all walks bisect their rows together."""
+    low, last = offsets[rows], offsets[rows + 1]
+    some = low < last
+    if len(totals):
+        some[some] = totals[last[some] - 1] > 0.0
+    bits, low, last = _draws(key, walks[some], 2 * step), low[some], last[some]
+    if len(totals):
+        total, end = totals[last - 1], last - 1
+        sought = plain(fraction)(bits) * total
+        while (low < end).any():
+            middle = (low + end) >> 1
+            beyond = (low < end) & (totals[middle] <= sought) & (totals[middle] < total)
+            low, end = np.where(beyond, middle + 1, low), np.where(beyond, end, middle)
+    else:
+        low = plain(_alike)(bits, low, last)
+    numbers[:] = ENDED
+    numbers[some] = targets[low]
+    if len(passed):
+        passed[:] = np.nan
+        passed[some] = weights[low]
+    yield
+
+
+@plain_first(most=MOST, rounds=array_next)
 @njit(**OPTIONS)
-def _next(offsets, targets, totals, weights, key, step, rows, walks, numbers, passed):
+def _next(t, threads, offsets, targets, totals, weights, key, step, rows, walks, numbers, passed):
     """Write the vertex that each walk goes to from its row, and the weight of the edge."""
-    for i in range(len(rows)):
+    count = len(rows)
+    for i in range(count * t // threads, count * (t + 1) // threads):
         v = rows[i]
         place = _place(_draw(_sequence(key, walks[i]), 2 * step), offsets[v], offsets[v + 1], totals)
         numbers[i] = targets[place] if place >= 0 else np.uint32(ENDED)

@@ -21,13 +21,14 @@ from dgraph.backend.cuda.gathered.gathered_local import GatheredLocal, Replicas
 from dgraph.backend.cuda.gathered.gathered_rows import gathered_rows
 from dgraph.backend.cuda.gathered.numbering import Numbering, Order, lacking, numbering_bytes, numbering_of
 from dgraph.backend.cuda.gathered.row_assembly import bytes_to_fill
-from dgraph.backend.cuda.gathered.small_replica import gathered_on_host, gathers_on_host, masters_column
+from dgraph.backend.cuda.gathered.small_replica import gathers_on_host, masters_column
 from dgraph.backend.cuda.graph_build.vertices import BuiltVertices
 from dgraph.backend.cuda.transports.bulk_moves import Leaving
 from dgraph.backend.graph_replica import GraphReplica
 from dgraph.backend.kernel_register import KERNELS, SOLVERS
 from dgraph.backend.row_solver import RowSize
 from dgraph.comm import Comm
+from dgraph.graph.halo.numbered_rows import whole_graph_of
 from dgraph.result.columns import Column, FieldColumn, same
 
 VERTEX = 60
@@ -137,7 +138,7 @@ def whole_graph(part: DeviceGraph, comm: Comm, kernel: str) -> str:
     if not there:
         part.whole = None
         on_host = gathers_on_host(part, comm)
-        part.whole = gathered_on_host(part.local, comm) if on_host else gathered_graph(part, numbering_of(part, comm))
+        part.whole = whole_graph_of(part.local, comm) if on_host else gathered_graph(part, numbering_of(part, comm))
     return ""
 
 
