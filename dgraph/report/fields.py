@@ -84,7 +84,7 @@ FIELDS = (
     ReportField("rounds", COUNT, RUN, "rounds.count", SERIES, "number of rounds", ("drawn",), always=True),
     ReportField("frontier", COUNT, RUN, "rounds.frontier_vertices", SERIES, "sum over all rounds", always=True),
     ReportField("edges", COUNT, RUN, "rounds.frontier_edges", SERIES, "sum over all rounds", ("drawn",), always=True),
-    ReportField("lines scanned", COUNT, RUN, "graph.scanned_lines", "graph/formats/text.py",
+    ReportField("lines scanned", COUNT, RUN, "graph.scanned_lines", "graph/formats/line_reader.py",
                 "lines of text that the slower reader of any valid form read: from the first one that is not plain to "
                 "the end of its piece", ("drawn",)),
     ReportField("masters", COUNT, RANK, "counts.masters", PLACEMENT, "vertices that the rank owns", ("text", "page")),
