@@ -12,7 +12,6 @@ import gc
 import os
 import shutil
 import signal
-import sys
 import tempfile
 import time
 import weakref
@@ -24,10 +23,10 @@ from pathlib import Path
 from types import CodeType
 
 import hypothesis
-import numpy as np
 import pytest
 import skips
 from children import MARK, Children, rank_tests, tests_that_start_processes
+from meeting import Meeting
 
 RANK_TESTS = "test_the_rank_tests["
 """Beginning of the names of tests that stand for all rank tests on a number of ranks."""
@@ -45,9 +44,6 @@ SHARES = {48: 12, 8: 6, 4: 3}
 
 FEW_RANKS = (1, 2)
 """Numbers of ranks of the default session; the exhaustive one has 1 to 4."""
-
-GRACE = float(os.environ.get("DGRAPH_TEST_GRACE", 10))
-"""Seconds that the other ranks have to finish a test that failed on one rank."""
 
 hypothesis.settings.register_profile(
     "ranks",  # all ranks must draw the same examples and take the same steps, independent of clock and disk
@@ -326,62 +322,6 @@ def late_ranks(monkeypatch, no_host_checks):
         return launch(self, module, kernel, *args, **more)
 
     monkeypatch.setattr(Launcher, "launch", late)
-
-
-class Meeting:
-    """Plugin that lets ranks agree on every test's outcome: they stay at the same test and exit with the same code."""
-
-    def __init__(self, config):
-        from mpi4py import MPI
-
-        self.comm = MPI.COMM_WORLD.Dup()
-        self.max = MPI.MAX
-        self.maxfail = config.getvalue("maxfail")
-        self.config = config
-        self.failed = None
-        self.status = None
-
-    def pytest_sessionfinish(self, exitstatus):
-        self.status = exitstatus
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_unconfigure(self):
-        """Abort all ranks if this one ends early, for any reason: the others would wait for it."""
-        if self.status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
-            sys.stdout.flush()
-            time.sleep(0.5)  # launchers drop output that they have not forwarded when a rank aborts
-            self.comm.Abort(int(self.status))
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item, call):
-        report = yield
-        if report.failed:
-            self.failed = report
-        return report
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item):
-        self.failed = None
-        result = yield
-        if self._somewhere(item.nodeid) and self.failed is None:
-            item.session.testsfailed += 1
-            if self.maxfail and item.session.testsfailed >= self.maxfail:
-                item.session.shouldfail = f"{item.nodeid} failed on another rank"
-        return result
-
-    def _somewhere(self, test) -> bool:
-        here, anywhere = np.array([self.failed is not None], np.int64), np.zeros(1, np.int64)
-        request = self.comm.Iallreduce(here, anywhere, self.max)
-        end = time.monotonic() + GRACE
-        while not request.Test():
-            if self.failed and time.monotonic() > end:
-                terminal = self.config.get_terminal_writer()
-                terminal.line(f"\n{test} failed on rank {self.comm.rank}, others do not come; ending all ranks\n")
-                terminal.line(self.failed.longreprtext)
-                terminal.flush()
-                self.comm.Abort(1)
-            time.sleep(0.001)
-        return bool(anywhere[0])
 
 
 @pytest.fixture(scope="session")

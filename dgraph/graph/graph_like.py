@@ -10,8 +10,7 @@ import numpy as np
 from dgraph._support.arguments import refused
 from dgraph.comm import Comm
 from dgraph.errors import UsageError
-from dgraph.graph.build.clean import symmetrised
-from dgraph.graph.build.simplify import simplified
+from dgraph.graph.build.simplify import simplified, symmetrised
 from dgraph.graph.inputs.edge_tables import is_table
 from dgraph.graph.inputs.matrices import is_matrix
 from dgraph.graph.inputs.networkx_graphs import is_networkx

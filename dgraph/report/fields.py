@@ -71,7 +71,8 @@ def _part(name: str, made_by: str, meaning: str, *shown: str) -> ReportField:
     return ReportField(name, SECONDS, RANK, f"seconds.{name}", made_by, meaning, shown, "rounds", always=True)
 
 
-DRIVER, CONTEXT, PLACEMENT = "engine/rounds/driver.py", "engine/rounds/context.py", "engine/placement.py"
+DRIVER, DRIVERS, CONTEXT = (f"engine/rounds/{name}.py" for name in ("driver", "drivers", "context"))
+PLACEMENT = "engine/placement.py"
 ROUND_LOG = "backend/cuda/round_kernels/round_log.py"
 RECORD, SERIES = "engine/rounds/record.py", "engine/rounds/round_series.py"
 COLORED = "algorithms/color_parts/colored_rounds.py"
@@ -83,7 +84,7 @@ FIELDS = (
     ReportField("rounds", COUNT, RUN, "rounds.count", SERIES, "number of rounds", ("drawn",), always=True),
     ReportField("frontier", COUNT, RUN, "rounds.frontier_vertices", SERIES, "sum over all rounds", always=True),
     ReportField("edges", COUNT, RUN, "rounds.frontier_edges", SERIES, "sum over all rounds", ("drawn",), always=True),
-    ReportField("lines scanned", COUNT, RUN, "graph.scanned_lines", "graph/formats/text.py",
+    ReportField("lines scanned", COUNT, RUN, "graph.scanned_lines", "graph/formats/line_reader.py",
                 "lines of text that the slower reader of any valid form read: from the first one that is not plain to "
                 "the end of its piece", ("drawn",)),
     ReportField("masters", COUNT, RANK, "counts.masters", PLACEMENT, "vertices that the rank owns", ("text", "page")),
@@ -110,11 +111,11 @@ FIELDS = (
     _phase("prepare", CONTEXT, "uploaded to a GPU, built in-edges, allocated for a program", always=False),
     _phase("compile", CONTEXT, "compiled or loaded machine code"),
     _phase("init", DRIVER, "initialised programs"),
-    _part("compute", DRIVER, "worked on vertices and edges", "comparison"),
+    _part("compute", DRIVERS, "worked on vertices and edges", "comparison"),
     _part("pack", HOST_EXCHANGE, "wrote messages"),
     _part("exchange", HOST_EXCHANGE, "only communicated; communication that computation hides is not counted"),
     _part("unpack", HOST_EXCHANGE, "read messages"),
-    _part("idle", DRIVER, "waited for the slowest rank of the round"),
+    _part("idle", DRIVERS, "waited for the slowest rank of the round"),
     _phase("checkpoint", DRIVER, "wrote checkpoints", always=False),
     _phase("validate", "run.py", "checked the answer", always=False),
     _phase("output", "cli/solve.py", "wrote the answer"),

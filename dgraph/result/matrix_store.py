@@ -9,7 +9,7 @@ import numpy as np
 
 from dgraph._support.writable import check_writable
 from dgraph.comm import Comm
-from dgraph.result.files.matrix_file import npy_header
+from dgraph.result.files.npz import npy_header
 from dgraph.result.files.shared_file import output_errors
 
 

@@ -54,8 +54,7 @@ def _named(distributed: DistributedColumns, column: np.ndarray) -> np.ndarray:
     """Return the gid after which each row's community is named; refuse names other than the smallest id of a member."""
     labels = distributed.block.ids.to_gid(column, distributed.comm)
     named = Rule("communities are named by members", "vertex {v} has community {x}")
-    named.test(labels < 0, {"v": distributed.gids}, {"x": column})
-    distributed.judge(named)
+    distributed.judge(named.test(labels < 0, {"v": distributed.gids}, {"x": column}))
     ids = distributed.block.ids.to_original(distributed.gids, distributed.comm)
     (there,) = distributed.fetch(labels, column)
     named.test((there != column) | (column > ids), {"v": distributed.gids}, {"x": column})
@@ -77,8 +76,7 @@ def _connected(distributed: DistributedColumns, labels: np.ndarray) -> None:
     names = labels if block.ids.ascending else block.ids.to_original(labels, distributed.comm)
     whole = Rule("communities are connected", "vertex {v} has no path within its community to {x}, the smallest member")
     ids = block.ids.to_original(labels, distributed.comm)
-    whole.test(lowest != names, {"v": distributed.gids}, {"x": ids})
-    distributed.judge(whole)
+    distributed.judge(whole.test(lowest != names, {"v": distributed.gids}, {"x": ids}))
 
 
 def _check_levels(distributed: DistributedColumns, columns: Mapping[str, np.ndarray], labels: np.ndarray) -> None:
@@ -91,8 +89,7 @@ def _check_levels(distributed: DistributedColumns, columns: Mapping[str, np.ndar
             "parts lie within those of the level above", "vertex {v} is in the part of {u}, which is in another"
         )
         (there,) = distributed.fetch(parts, above)
-        nested.test(there != above, {"v": distributed.gids, "u": parts}, {})
-        distributed.judge(nested)
+        distributed.judge(nested.test(there != above, {"v": distributed.gids, "u": parts}, {}))
         above = parts
 
 
@@ -190,8 +187,7 @@ class _Quality:
         gains = self._gains(sums, mass, zero, np.zeros(len(rows)), self.of[rows])
         gains &= size + self.sizes[rows] <= self.most
         rule = Rule("no join gains", "the communities of {u} and {v} gain by joining")
-        rule.test(gains, {"u": rows + distributed.block.first, "v": others}, {})
-        distributed.judge(rule)
+        distributed.judge(rule.test(gains, {"u": rows + distributed.block.first, "v": others}, {}))
 
     def _gains(self, joined, other, left, rest, mass) -> np.ndarray:
         """Return True where joined - left - price mass (other - rest) is above 0, beyond what rounding explains."""

@@ -85,8 +85,7 @@ class DistributedColumns:
                     )
         gids = self.block.ids.to_gid(vertex, self.comm)
         valid = Rule("rows are of vertices", "the result has a row of {id}, which is not a vertex of the graph")
-        valid.test(gids < 0, {}, {"id": vertex})
-        self.judge(valid)
+        self.judge(valid.test(gids < 0, {}, {"id": vertex}))
         if not self.comm.total(not self._in_place(gids)):
             return {name: values for name, values in columns.items() if name != "vertex"}
         order = np.argsort(gids, kind="stable")
@@ -94,8 +93,7 @@ class DistributedColumns:
         rows, *moved = self.send(gids[order], *(columns[name][order] for name in names))
         counts = np.bincount(rows, minlength=self.block.rows)
         once = Rule("every vertex has one row", "vertex {v} has {count} rows in the result")
-        once.test(counts != 1, {"v": self.gids}, {"count": counts})
-        self.judge(once)
+        self.judge(once.test(counts != 1, {"v": self.gids}, {"count": counts}))
         aligned = {}
         for name, values in zip(names, moved, strict=True):
             aligned[name] = np.empty_like(values)

@@ -90,8 +90,7 @@ def _beta(distributed: DistributedColumns, parameters: Mapping[str, Any]) -> np.
 
 def _are_numbers(distributed: DistributedColumns, name: str, scores: np.ndarray, right: np.ndarray) -> None:
     rule = Rule("scores are numbers", f"vertex {{v}} has {name} {{x}}")
-    rule.test(~right, {"v": distributed.gids}, {"x": scores})
-    distributed.judge(rule)
+    distributed.judge(rule.test(~right, {"v": distributed.gids}, {"x": scores}))
 
 
 def _has_norm_1(distributed: DistributedColumns, name: str, scores: np.ndarray) -> None:

@@ -121,8 +121,7 @@ def _nearest(
     starts = np.isin(gids, sources)
     wanted[starts] = distributed.block.ids.to_original(gids, distributed.comm)[starts]
     rule = Rule("the nearest source is that of the predecessor", "vertex {v} has source {x}, and {y} is right")
-    rule.test(label != wanted, {"v": gids}, {"x": label, "y": wanted})
-    distributed.judge(rule)
+    distributed.judge(rule.test(label != wanted, {"v": gids}, {"x": label, "y": wanted}))
     return [*checked, "every source leads to its vertices along the predecessors"]
 
 
@@ -222,20 +221,17 @@ def bc(distributed: DistributedColumns, columns: Columns, parameters: Parameters
     within, values = NEAR * (1 + part), {"x": claimed, "y": part * scale}
     if counted == len(sources):
         equal = Rule("betweenness is of the dependencies", "vertex {v} has {x}, and {y} was computed")
-        equal.test(scaled & ~(np.abs(sums - part) <= within), {"v": gids}, values)
-        distributed.judge(equal)
+        distributed.judge(equal.test(scaled & ~(np.abs(sums - part) <= within), {"v": gids}, values))
         return [f"dependencies of all {counted} sources were computed again"]
     bound = Rule("betweenness is at least the dependencies", "vertex {v} has {x}, and some sources alone give {y}")
-    bound.test(scaled & ~(sums >= part - within), {"v": gids}, values)
-    distributed.judge(bound)
+    distributed.judge(bound.test(scaled & ~(sums >= part - within), {"v": gids}, values))
     if named is not None or parameters["weighted"]:
         return [f"dependencies of {counted} of {len(sources)} sources are a bound"]
     wanted = float(sum(arcs.inner(sources[i : i + 64], 2 * endpoints) for i in range(0, len(sources), 64)))
     total = distributed.sum(sums)
     off = np.array([abs(total - wanted) > NEAR * (1 + wanted) and distributed.comm.rank == 0])
     whole = Rule("the total is that of the distances", "dependencies sum to {x}, and distances to {y}")
-    whole.test(off, {}, {"x": np.array([total]), "y": np.array([wanted])})
-    distributed.judge(whole)
+    distributed.judge(whole.test(off, {}, {"x": np.array([total]), "y": np.array([wanted])}))
     return ["dependencies sum to the distances less one", f"those of {counted} of {len(sources)} sources are a bound"]
 
 

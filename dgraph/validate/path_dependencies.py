@@ -170,8 +170,7 @@ def edge_bc(distributed: DistributedColumns, columns: Columns, parameters: Param
     _figures(distributed, columns, arcs, values)
     pair = {"u": source, "v": target}
     least = Rule("betweenness is at least that of some sources", "edge {u} → {v} has {x}, and some alone give {y}")
-    least.test(~(values >= part - NEAR * (1 + part)), pair, {"x": values, "y": part})
-    distributed.judge(least)
+    distributed.judge(least.test(~(values >= part - NEAR * (1 + part)), pair, {"x": values, "y": part}))
     if counted == len(sources):
         equal = Rule("betweenness is of the dependencies", "edge {u} → {v} has {x}, and {y} was computed")
         equal.test(~(np.abs(values - part) <= NEAR * (1e-3 + part)), pair, {"x": values, "y": part})
@@ -183,8 +182,7 @@ def edge_bc(distributed: DistributedColumns, columns: Columns, parameters: Param
     total = distributed.sum(values)
     whole = Rule("the total is that of the distances", "values sum to {x}, and distances to {y}")
     off = np.array([abs(total - wanted) > NEAR * (1 + wanted) and comm.rank == 0])
-    whole.test(off, {}, {"x": np.array([total]), "y": np.array([wanted])})
-    distributed.judge(whole)
+    distributed.judge(whole.test(off, {}, {"x": np.array([total]), "y": np.array([wanted])}))
     return ["values sum to the distances", f"those of {counted} of {len(sources)} sources are a bound"]
 
 

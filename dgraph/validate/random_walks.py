@@ -55,8 +55,7 @@ def _check_sources(distributed: DistributedColumns, visits: np.ndarray, paramete
         distributed.add(distributed.block.ids.to_gid(mine, distributed.comm), np.ones(len(mine)), begun)
     begun = begun.astype(np.int64) * parameters["walks"]
     few = Rule("walks visit their sources", "vertex {v} has {x} visits, and {y} walks begin at it")
-    few.test(visits < begun, {"v": distributed.gids}, {"x": visits, "y": begun})
-    distributed.judge(few)
+    distributed.judge(few.test(visits < begun, {"v": distributed.gids}, {"x": visits, "y": begun}))
 
 
 class _Walks:
@@ -69,8 +68,7 @@ class _Walks:
         ended = self.ids < 0
         self.gids = block.ids.to_gid(np.where(ended, 0, self.ids).ravel(), self.comm).reshape(self.ids.shape)
         vertices = Rule("walks are of vertices", "a walk visits {id}, which is not a vertex of the graph")
-        vertices.test(((self.gids < 0) & ~ended).ravel(), {}, {"id": self.ids.ravel()})
-        distributed.judge(vertices)
+        distributed.judge(vertices.test(((self.gids < 0) & ~ended).ravel(), {}, {"id": self.ids.ravel()}))
         self.gids[ended] = -1
         self.weights = walks.weights
         self.rows = np.repeat(np.arange(block.rows), np.diff(block.offsets))

@@ -29,8 +29,10 @@ class Rule:
         self.gids: dict[str, int] = {}
         self.values: dict[str, str] = {}
 
-    def test(self, bad: np.ndarray, gids: Mapping[str, np.ndarray], values: Mapping[str, np.ndarray]) -> None:
-        """Count the violations and keep the first one; call it in ascending order of vertices or arcs.
+    def test(self, bad: np.ndarray, gids: Mapping[str, np.ndarray], values: Mapping[str, np.ndarray]) -> Rule:
+        """Count the violations and keep the first one, and return the rule.
+
+        Call it in ascending order of vertices or arcs.
 
         Args:
             bad: bool array, True at a violation.
@@ -43,6 +45,7 @@ class Rule:
             self.gids = {name: int(array[first]) for name, array in gids.items()}
             self.values = {name: printed(array[first]) for name, array in values.items()}
         self.count += hits
+        return self
 
     def broken(self, names: Mapping[str, object], total: int = 1) -> ValidationFailed:
         """Make the error for the first violation; ``total`` is the number of violations over all ranks."""

@@ -53,8 +53,7 @@ def similarity(distributed: DistributedColumns, columns: Columns, parameters: Pa
         np.maximum.at(most, rows, values)
         equal = Rule("a vertex has its pair of largest value", "vertex {v} has {x}, and its pairs at most {y}")
         answer = np.where(paired, columns["similarity"], -np.inf)
-        equal.test(answer != most, {"v": gids}, {"x": answer, "y": most})
-        distributed.judge(equal)
+        distributed.judge(equal.test(answer != most, {"v": gids}, {"x": answer, "y": most}))
     checked = [f"{distributed.comm.total(len(pairs[0]))} pairs were computed again"]
     if parameters.get("second") is None:
         first = parameters.get("first")
@@ -93,8 +92,7 @@ class _Similarities:
         wanted = self._scaled(totals, self.degrees[rows], theirs)
         equal = Rule("similarities are of common neighbours", "the pair {u} – {v} has {x}, and {y} was computed")
         ends = {"u": rows + self.distributed.block.first, "v": others}
-        equal.test(~_close(values, wanted), ends, {"x": values, "y": wanted})
-        self.distributed.judge(equal)
+        self.distributed.judge(equal.test(~_close(values, wanted), ends, {"x": values, "y": wanted}))
 
     def _shared(self, rows: np.ndarray, sought: np.ndarray) -> np.ndarray:
         """Return the share of each row that has an arc to the vertex sought, else 0."""

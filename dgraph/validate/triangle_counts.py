@@ -24,8 +24,7 @@ def triangles(distributed: DistributedColumns, columns: Columns, parameters: Par
     counts, _ = _counted(distributed)
     claimed = columns["triangles"]
     equal = Rule("counts are equal", "vertex {v} has {x} triangles, and {y} were counted")
-    equal.test(claimed != counts, {"v": distributed.gids}, {"x": claimed, "y": counts})
-    distributed.judge(equal)
+    distributed.judge(equal.test(claimed != counts, {"v": distributed.gids}, {"x": claimed, "y": counts}))
     return ["triangles at every vertex were counted again"]
 
 

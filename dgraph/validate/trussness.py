@@ -62,8 +62,7 @@ def _compare(distributed: DistributedColumns, lower: np.ndarray, higher: np.ndar
         raise ValidationFailed("the answer is wrong: its edges are not those of the truss, each once")
     equal = Rule("trussness of edges is that of a peel", "edge {u} – {v} has {x}, and peeling gives {y}")
     ends = {"u": answer[0] + distributed.block.first, "v": answer[1]}
-    equal.test(answer[2] != wanted[2], ends, {"x": answer[2], "y": wanted[2]})
-    distributed.judge(equal)
+    distributed.judge(equal.test(answer[2] != wanted[2], ends, {"x": answer[2], "y": wanted[2]}))
 
 
 class _ByEdge:

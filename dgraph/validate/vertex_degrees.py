@@ -33,8 +33,7 @@ def degrees(distributed: DistributedColumns, columns: Columns, parameters: Param
     claimed = columns["weighted_degree"]
     near = Rule("weighted degrees are sums of weights", "vertex {v} has weighted_degree {x}, and the sum is {y}")
     off = ~(np.abs(claimed - weight) <= 2 * number * 2.0**-53 * bound)
-    near.test(off, {"v": distributed.gids}, {"x": claimed, "y": weight})
-    distributed.judge(near)
+    distributed.judge(near.test(off, {"v": distributed.gids}, {"x": claimed, "y": weight}))
     return ["edges of every vertex were counted again", "weights added up again"]
 
 
@@ -60,8 +59,7 @@ def neighbor_degree(
     spread = np.where(weight != 0, bound / np.abs(divisor), 0.0)
     most = largest(distributed, numbers)
     off = ~(np.abs(claimed - wanted) <= 8 * (number + 1) * 2.0**-53 * (np.abs(wanted) + most) * spread)
-    near.test(off, {"v": distributed.gids}, {"x": claimed, "y": wanted})
-    distributed.judge(near)
+    distributed.judge(near.test(off, {"v": distributed.gids}, {"x": claimed, "y": wanted}))
     return ["degrees of the neighbours of every vertex were added up again"]
 
 

@@ -145,7 +145,7 @@ def test_ranks_that_wait_name_the_one_that_does_not(monkeypatch):
 
 BEGINS = """
 import sys
-from dgraph.engine.rounds.driver import HostDriven
+from dgraph.engine.rounds.drivers import HostDriven
 from dgraph.comm import world
 rounds = HostDriven.run
 def begun(self, limit):

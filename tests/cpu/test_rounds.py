@@ -30,7 +30,7 @@ from dgraph.backend.cpu.round.state import RING
 from dgraph.backend.cpu.threads.field_figures import reached
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.comm import SerialComm, world
-from dgraph.engine.rounds.driver import HostDriven
+from dgraph.engine.rounds.drivers import HostDriven
 from dgraph.engine.sync import Sync
 from dgraph.errors import InternalError, PeerLost
 from dgraph.graph.build.local_graph import build

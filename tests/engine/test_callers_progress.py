@@ -54,7 +54,7 @@ def test_rounds_of_one_rank_are_reported_while_they_run(monkeypatch):
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_seconds_of_rounds_are_without_compilation(ranks, monkeypatch):
     """Check rounds in which all time counts as compilation, as a wait for compiled kernels does."""
-    monkeypatch.setattr("dgraph.engine.rounds.driver.compile_clock.spent", time.perf_counter)
+    monkeypatch.setattr("dgraph.engine.rounds.drivers.compile_clock.spent", time.perf_counter)
 
     def run(comm):
         graph = dgraph.Graph.load("rmat:8", comm=comm)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from building_checks import built
 from emulated import Device, needs_compiler
+from flat_run import flat_run
 from simulated import succeed
 
 import dgraph
@@ -141,3 +142,31 @@ def test_a_search_pushes_where_in_edges_do_not_fit():
         taken += [choice["taken"] for choice in result.report["choices"] if choice["what"] == "direction"] or ["auto"]
     assert taken == sorted(taken, key=["auto", "push", "none"].index)
     assert set(taken) == {"auto", "push", "none"}
+
+
+def test_without_a_gpu(capsys, monkeypatch):
+    monkeypatch.setattr("dgraph.backend.has_gpu", lambda: False)
+    assert main(["bfs", "rmat:5", "--build", "device"]) == 2
+    assert "--build device is about GPUs, and this run has none" in capsys.readouterr().err
+    with pytest.raises(UsageError, match="--build device is about GPUs"):
+        flat_run("bfs", "rmat:5", source=0, build="device", backend="cpu", comm=SerialComm())
+
+
+def test_the_command_builds_once_for_all_sources(monkeypatch, capsys):
+    opened_on = []
+
+    def chosen(*args, built_on=None, **options):
+        opened_on.append(built_on)
+        return CudaBackend(0, 1, True, GpuPlan(), built_on or Device())
+
+    for name in ("dgraph.engine.opened_device", "dgraph.backend.build"):
+        monkeypatch.setattr(import_module(name), "backend", chosen)
+    monkeypatch.setattr("dgraph.cli.solve.refuse_early", lambda *args, **options: None)
+    assert main(["bfs", "rmat:6", "--build", "device", "--source", "2,3", "--validate"]) == 0
+    told = capsys.readouterr()
+    assert "1024 edges drawn over 64 vertices" in told.out + told.err
+    assert told.err.count("validated: levels") == 2
+    built, *opened = opened_on
+    assert built is None
+    assert len(opened) == 1, "the second run finds the device open"
+    assert opened[0] is not None, "both runs are on the device of the build"

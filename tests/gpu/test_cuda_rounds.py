@@ -31,7 +31,7 @@ from dgraph.backend.cuda.round_kernels.auto_schedule import schedule
 from dgraph.backend.cuda.round_kernels.machine import GpuMachine
 from dgraph.backend.cuda.round_kernels.module_set import ModuleSet
 from dgraph.comm import SerialComm
-from dgraph.engine.rounds.driver import HostDriven
+from dgraph.engine.rounds.drivers import HostDriven
 from dgraph.engine.sync import Sync
 from dgraph.errors import UsageError
 from dgraph.program import trace

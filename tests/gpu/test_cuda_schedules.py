@@ -95,7 +95,7 @@ MUTANTS = {
     "twc,small=scan": ("< smaller(start + degree, stop); k++)", "< smaller(start + degree, stop - 1); k++)"),
     "lb": ("bool has = edge < end;", "bool has = edge + 1 < end;"),
     "alb": ("aside ? last : first", "first"),
-    "merge_path": ("<= diagonal - middle - 1)", "< diagonal - middle - 1)"),
+    "merge_path": ("> diagonal - i - 1", ">= diagonal - i - 1"),
     "warp_shares": ("window += 31;", "window += 32;"),
     "edge": ("for (u64 k = mine; k < degree;", "for (u64 k = mine; k + 1 < degree;"),
     "workload": ("stop = smaller(at + run, work.edges);", "stop = smaller(at + run - 1, work.edges);"),

@@ -4,7 +4,6 @@ Runs on these graphs are tested, too.
 """
 
 import tracemalloc
-from importlib import import_module
 
 import emulated
 import numpy as np
@@ -26,7 +25,6 @@ from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.graph_build import LoadedGraph, build_memory
 from dgraph.backend.cuda.transports import Links
-from dgraph.cli import main
 from dgraph.comm import SerialComm
 from dgraph.engine.rounds.context import Context
 from dgraph.errors import UsageError
@@ -315,14 +313,6 @@ def test_rows_alone_may_be_too_many():
         built("rmat:22", device=Device(memory=1 << 20))
 
 
-def test_without_a_gpu(capsys, monkeypatch):
-    monkeypatch.setattr("dgraph.backend.has_gpu", lambda: False)
-    assert main(["bfs", "rmat:5", "--build", "device"]) == 2
-    assert "--build device is about GPUs, and this run has none" in capsys.readouterr().err
-    with pytest.raises(UsageError, match="--build device is about GPUs"):
-        flat_run("bfs", "rmat:5", source=0, build="device", backend="cpu", comm=SerialComm())
-
-
 @pytest.mark.parametrize("renumber", [True, False])
 def test_rows_are_copied_to_the_host_where_something_asks(renumber, monkeypatch):
     monkeypatch.setattr("dgraph.backend.cuda.graph_build.built_local.SOME", 10)
@@ -388,23 +378,3 @@ def test_an_undirected_graph_with_two_weights_a_pair(spec, options):
     both = built(spec, **options).undirected()
     assert isinstance(both, LoadedGraph)
     assert both.fingerprint() == Graph.load(spec, comm=SerialComm(), **options).undirected().fingerprint()
-
-
-def test_the_command_builds_once_for_all_sources(monkeypatch, capsys):
-    opened_on = []
-
-    def chosen(*args, built_on=None, **options):
-        opened_on.append(built_on)
-        return CudaBackend(0, 1, True, GpuPlan(), built_on or Device())
-
-    for name in ("dgraph.engine.opened_device", "dgraph.backend.build"):
-        monkeypatch.setattr(import_module(name), "backend", chosen)
-    monkeypatch.setattr("dgraph.cli.solve.refuse_early", lambda *args, **options: None)
-    assert main(["bfs", "rmat:6", "--build", "device", "--source", "2,3", "--validate"]) == 0
-    told = capsys.readouterr()
-    assert "1024 edges drawn over 64 vertices" in told.out + told.err
-    assert told.err.count("validated: levels") == 2
-    built, *opened = opened_on
-    assert built is None
-    assert len(opened) == 1, "the second run finds the device open"
-    assert opened[0] is not None, "both runs are on the device of the build"

@@ -217,7 +217,7 @@ def test_each_model_differs_from_each_other():
 COUNTED = 1 << 16
 """Counted in the record of edges by thread for each step of a search."""
 
-STEP = "if (start(middle) <= edge) low = middle;"
+STEP = "return start(i) <= edge;"
 COUNTING = f"if (RECORD) env.record[blockIdx.x * (u64)BLOCK + threadIdx.x] += {COUNTED};"
 
 

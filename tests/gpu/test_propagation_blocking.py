@@ -10,6 +10,7 @@ from devices import device_of, local_graph, on_devices
 from emulated import Device, needs_compiler
 from flat_run import flat_run
 from gpu_ranks import field, run
+from passed_sums import Divided, Halved, Passed, Squared, Wanted, Weighed
 
 import dgraph
 from dgraph.algorithms.bfs_programs import Parents
@@ -21,62 +22,12 @@ from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.round_kernels.launcher import Launcher
 from dgraph.comm import SerialComm
 from dgraph.graph.build.out_weights import out_weights
-from dgraph.program import ADD, ALL, Field, Program, trace, where
+from dgraph.program import trace
 from dgraph.program.analysis import sums_source_floats
 
 pytestmark = [pytest.mark.mpi_skip, needs_compiler]
 RANK = PageRank(tol=0.0, max_iter=7)
 N = 230
-
-
-class Passed(Program):
-    """Sum the neighbours' start values, which shrink from round to round."""
-
-    rounds: int = 1
-    shrink: float = 1.0
-    domain = ALL
-
-    start = Field("float64", given=True)
-    value = Field("float64")
-    total = Field("float64", reduce=ADD)
-    found = Field("float64")
-
-    def init(self, v, g):
-        return {"value": v.start, "found": 0.0}
-
-    def edge(self, u, e, v):
-        return {"total": u.value}
-
-    def apply(self, v, g):
-        return {"found": v.total, "value": v.value * self.shrink}
-
-    def step(self, g):
-        return {"done": g.round >= self.rounds}
-
-
-class Weighed(Passed):
-    def edge(self, u, e, v):
-        return {"total": u.value * e.weight}
-
-
-class Halved(Passed):
-    def edge(self, u, e, v):
-        return {"total": e.weight * (u.value * 0.5)}
-
-
-class Squared(Passed):
-    def edge(self, u, e, v):
-        return {"total": u.value * e.weight * e.weight}
-
-
-class Divided(Passed):
-    def edge(self, u, e, v):
-        return {"total": u.value / (e.weight + 1)}
-
-
-class Wanted(Passed):
-    def edge(self, u, e, v):
-        return {"total": where(v.found > 0.0, u.value, 0.0)}
 
 
 @pytest.fixture

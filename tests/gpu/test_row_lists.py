@@ -115,7 +115,7 @@ def check_in_edges(device, dtype, weight_type, some):
     [
         ("+ (i - group_of(i))", "+ (group_of(i) - group_of(i))"),
         ("+= i + 1 - group_of(i)", "+= i - group_of(i)"),
-        ("if (start_of(middle) <= e) low", "if (start_of(middle) < e) low"),
+        ("return start_of(row) <= e", "return start_of(row) < e"),
         ("const u64 e = env.first + env.order[i], place", "const u64 e = env.order[i], place"),
     ],
 )

@@ -86,7 +86,7 @@ MUTANTS = [
     ("value == room.least && vertex < room.last", "false"),
     ("if (w == v) continue;", ""),
     ("room.counts[i] = 0, i += BLOCK", "i += BLOCK"),
-    ("(i64)env.windows[middle] < window", "(i64)env.windows[middle] <= window"),
+    ("(i64)env.windows[segment] >= window", "(i64)env.windows[segment] > window"),
     ("room.filled = filled, room.size = 0", "room.filled = filled"),
     ("2 * total / (double)(one + two)", "total / (double)(one + two)"),
     ("(double)smaller(one, two)", "(double)larger(one, two)"),

@@ -13,9 +13,10 @@ from dgraph.comm import world
 from dgraph.comm.serial import SerialComm
 from dgraph.errors import DataError
 from dgraph.graph import rows
-from dgraph.graph.build import bucketed_arcs, clean, id_bitmap, id_compaction
-from dgraph.graph.build.clean import assemble, row_cuts, symmetrised
+from dgraph.graph.build import bucketed_arcs, clean, id_bitmap, id_compaction, simplify
+from dgraph.graph.build.clean import assemble, row_cuts
 from dgraph.graph.build.raw_edges import RawEdges
+from dgraph.graph.build.simplify import symmetrised
 from dgraph.graph.load_options import LoadOptions
 
 
@@ -294,7 +295,7 @@ def test_rows_and_reversed_rows_merge_into_the_rows_that_a_sort_gives(n, kind, m
     kept = LoadOptions(keep_loops=True, keep_parallel=True)
     block = assemble(RawEdges(src, dst, weights, n=n), SerialComm(), kept)
     by_sort = symmetrised(block, SerialComm(), rule="min")
-    monkeypatch.setattr(clean, "FEW", 0)
+    monkeypatch.setattr(simplify, "FEW", 0)
     merged = symmetrised(block, SerialComm(), rule="min")
     edges = {}
     for row in range(n):

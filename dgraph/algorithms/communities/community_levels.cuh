@@ -136,12 +136,7 @@ KERNEL cut_groups(i64 count) {
     const auto work = [](i64 group) { return env.group_starts[group] + ROW_WORK * group; }; // before a group
     for (u64 gpu = thread_rank(); gpu < (u64)env.gpus; gpu += threads()) {
         const i64 wanted = (i64)(work(count) * gpu / env.gpus);
-        i64 first = 0, last = count;
-        while (first < last) {
-            const i64 middle = (first + last) / 2;
-            if (work(middle) < wanted) first = middle + 1;
-            else last = middle;
-        }
+        const i64 first = first_where(0ll, count, [&](i64 group) { return work(group) >= wanted; });
         const bool nearer = first > 0 && wanted - work(first - 1) < work(first) - wanted;
         env.block_counts[gpu] = (u64)(nearer ? first - 1 : first);
     }

@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -65,7 +65,8 @@ def write(folder: Path, arrays: Mapping[str, np.ndarray], facts: dict[str, Any],
     if error is None and comm.rank == 0:
         manifest = {"version": VERSION, **facts, "arrays": list(arrays), "parts": [part for _, part in gathered]}
         try:
-            _replace(place / MANIFEST, json.dumps(manifest).encode())
+            with _replacing(place / MANIFEST) as file:
+                file.write(json.dumps(manifest).encode())
         except OSError as failed:
             error = f"{place / MANIFEST}: {failed.strerror}"
     error = comm.bcast_json(error)
@@ -77,19 +78,10 @@ def write(folder: Path, arrays: Mapping[str, np.ndarray], facts: dict[str, Any],
 
 
 def _write_part(path: Path, arrays: Mapping[str, np.ndarray]) -> dict[str, int]:
-    draft = path.with_suffix(".part")
-    try:
-        with open(draft, "wb") as file:
-            summed = _ChecksummedFile(file)
-            for array in arrays.values():
-                np.lib.format.write_array(summed, np.ascontiguousarray(array), allow_pickle=False)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
-        _flush_folder(path.parent)
-    except OSError:
-        draft.unlink(missing_ok=True)
-        raise
+    with _replacing(path) as file:
+        summed = _ChecksummedFile(file)
+        for array in arrays.values():
+            np.lib.format.write_array(summed, np.ascontiguousarray(array), allow_pickle=False)
     return {"size": summed.size, "crc": summed.crc}
 
 
@@ -105,14 +97,20 @@ class _ChecksummedFile:
         return self.file.write(piece)
 
 
-def _replace(path: Path, content: bytes) -> None:
+@contextlib.contextmanager
+def _replacing(path: Path) -> Iterator[BinaryIO]:
+    """Open a draft, which takes the name ``path`` once the block has written it."""
     draft = path.with_suffix(".part")
-    with open(draft, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(draft, path)
-    _flush_folder(path.parent)
+    try:
+        with open(draft, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, path)
+        _flush_folder(path.parent)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
 
 
 def _flush_folder(path: Path) -> None:

@@ -17,7 +17,8 @@ from dgraph.backend.backend_base import Backend
 from dgraph.backend.compile_ahead import compile_alongside
 from dgraph.backend.interface import Machine
 from dgraph.comm import Comm
-from dgraph.engine.rounds.driver import COLD, Checkpoints, RoundDriver, driver_of, start_without
+from dgraph.engine.rounds.driver import COLD, Checkpoints, RoundDriver, start_without
+from dgraph.engine.rounds.drivers import driver_of
 from dgraph.engine.rounds.previous import PreviousAnswer
 from dgraph.engine.rounds.return_state import State
 from dgraph.engine.rounds.shared_partition import SharedPartition

@@ -13,8 +13,7 @@ from dgraph.errors import UsageError
 from dgraph.graph.bases.graph_identity import GraphIdentity
 from dgraph.graph.bases.shared_attribute import SharedAttribute
 from dgraph.graph.block import EdgeBlock
-from dgraph.graph.build.clean import symmetrised
-from dgraph.graph.build.simplify import removable, simplified
+from dgraph.graph.build.simplify import removable, simplified, symmetrised
 from dgraph.graph.build.weighted_rows import weighted_rows
 from dgraph.graph.load_options import MERGES
 

@@ -18,7 +18,7 @@ from dgraph.comm.base import Comm
 from dgraph.comm.rank_threads import rank_threads
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
 from dgraph.graph.build.array_input import check_range, check_weights
-from dgraph.graph.build.bucketed_arcs import FEW, BucketedArcs
+from dgraph.graph.build.bucketed_arcs import BucketedArcs
 from dgraph.graph.build.clean_kernels import MANY, by_row, clear, count_loops
 from dgraph.graph.build.id_compaction import numbered
 from dgraph.graph.build.memory_pages import give_back
@@ -27,7 +27,7 @@ from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.edge_attributes import Attributes, EdgeAttribute, listed_values, order_by_weight, run_starts, selected
 from dgraph.graph.ids import ConsecutiveIds, VertexIds
 from dgraph.graph.load_options import LoadOptions
-from dgraph.graph.rows import merge_parallel, row_shares, sources_of
+from dgraph.graph.rows import merge_parallel, row_shares
 from partitioning.arrays.lazy_numba import machine_code
 
 CHUNK = 1 << 16
@@ -35,7 +35,6 @@ CHUNK = 1 << 16
 SPENT = 1 << 19
 """Most edges that a thread appends to buckets before it gives their memory back."""
 LARGEST = np.iinfo(np.int64).max
-SYMMETRISED = "symmetrised: every arc goes both ways"
 SAMPLES = 1024
 """Sources that each rank contributes to the sample from which all ranks compute the row cuts."""
 
@@ -95,10 +94,10 @@ def assemble(raw: RawEdges, comm: Comm, options: LoadOptions) -> EdgeBlock:
     columns = _Columns(weights, attributes, keep_parallel) if attributes else None
     carried = weights if columns is None else comm.before(src.size) + np.arange(src.size)
     spent = disposable and edges is None and columns is None
-    listed = _Listed(src, dst, carried, base, gid_type(n), doubled, options.keep_loops, spent)
+    listed = ListedArcs(src, dst, carried, base, gid_type(n), doubled, options.keep_loops, spent)
     del src, dst, weights, carried
     cuts = row_cuts(listed.sample(), listed.size * (1 + doubled), n, comm)
-    buckets, loops = _bucketed(listed, cuts, threads, comm, huge=not (spent and ids.names is not None))
+    buckets, loops = bucketed(listed, cuts, threads, comm, huge=not (spent and ids.names is not None))
     del listed
     first, merging = int(cuts[comm.rank]), edges is None and not keep_parallel and columns is None
     offsets, targets, weights, equal, equal_loops = buckets.rows_of(merging, threads)
@@ -195,65 +194,6 @@ def tally(block: EdgeBlock, comm: Comm, covered: bool = False) -> None:
     block.facts.largest_degree = comm.largest(max(degrees_here))
 
 
-def symmetrised(block: EdgeBlock, comm: Comm, keep_parallel: bool = False, rule: str = "min") -> EdgeBlock:
-    """Return the undirected graph of a directed one; collective.
-
-    An edge exists if either arc does. Parallel edges, also u → v and v → u, merge by ``rule`` (see ``LoadOptions``)
-    unless ``keep_parallel``; loops stay if the block kept them. Merged by the rule of its load, a graph becomes what
-    the load makes with ``directed=False``, but for ``first``: the arc from the smaller gid is first, as the order of
-    the input is lost. By ``min`` the facts stay those of the load.
-    """
-    if not block.directed:
-        return block
-    loaded = block.facts.merge
-    merging = "sum" if rule == loaded == "count" else rule  # the weights are counts
-    sources = sources_of(block.offsets, block.first, block.targets.dtype, rank_threads(comm))
-    plain = merging == "min" and not keep_parallel and not block.attributes
-    if plain and comm.size == 1 and block.targets.size > FEW:
-        both = _both_ways(block, sources, comm)
-    else:
-        raw = RawEdges(sources, block.targets, block.weights, directed=False, n=block.n, attributes=block.attributes)
-        del sources
-        raw.halves = block.facts.both_listed and rule == loaded
-        both = assemble(raw, comm, LoadOptions(keep_loops=True, keep_parallel=keep_parallel, merge=merging))
-        both.ids = block.ids
-    notes = [*block.facts.notes, SYMMETRISED]
-    if not keep_parallel and rule != "min":
-        notes.append(HALVED if HALVED in both.facts.notes else f"u → v and v → u merged by {rule}")
-    before, duplicates = block.facts.duplicates, both.facts.duplicates
-    if not keep_parallel and not block.facts.duplicates_kept:
-        if rule == loaded:
-            duplicates = before + (duplicates if rule != "min" else 0)
-        elif before:
-            notes.append(f"parallel edges merged before, by {loaded}: {before:,}")
-    both.facts = replace(
-        block.facts,
-        duplicates=duplicates,
-        merge=loaded if keep_parallel else rule,
-        both_listed=False,
-        largest_degree=both.facts.largest_degree,
-        duplicates_kept=keep_parallel,
-        notes=notes,
-    )
-    return both
-
-
-def _both_ways(block: EdgeBlock, sources: np.ndarray, comm: Comm) -> EdgeBlock:
-    """Return the undirected graph of a directed one that one rank has; of parallel arcs the smallest weight counts.
-
-    ``sources``: of its arcs. Rows of it and of the reverses ascend, so that they are merged, and not sorted.
-    """
-    threads = rank_threads(comm)
-    reverses = _Listed(block.targets, sources, block.weights, 0, block.targets.dtype, False, False, False)
-    buckets, _ = _bucketed(reverses, np.array([0, block.n]), threads, comm)
-    rows, facts = (block.offsets, block.targets, block.weights), LoadFacts()
-    offsets, targets, weights, equal, equal_loops = buckets.rows_beside(rows, threads)
-    note_found(facts, 0, equal, equal_loops, 2, comm)
-    both = EdgeBlock(block.n, 0, 0, 0, offsets, targets, weights, False, block.ids, facts)
-    tally(both, comm)
-    return both
-
-
 def row_cuts(sample: np.ndarray, arcs: int, n: int, comm: Comm) -> np.ndarray:
     """Return row boundaries that give every rank about the same number of arcs plus rows; collective.
 
@@ -282,7 +222,7 @@ def row_cuts(sample: np.ndarray, arcs: int, n: int, comm: Comm) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class _Listed:
+class ListedArcs:
     """This rank's listed edges as arcs of gids, produced one chunk at a time."""
 
     src: np.ndarray
@@ -332,7 +272,7 @@ class _Listed:
         return src, dst, weights, loops
 
 
-def _bucketed(listed: _Listed, cuts: np.ndarray, threads: int, comm: Comm, huge=True) -> tuple[BucketedArcs, int]:
+def bucketed(listed: ListedArcs, cuts: np.ndarray, threads: int, comm: Comm, huge=True) -> tuple[BucketedArcs, int]:
     """Return the arcs of this rank's rows by bucket, and the number of self-loops listed here; collective.
 
     Arcs travel twice: the first pass counts them, the second appends them to their buckets. This avoids a buffer of all

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import zlib
 from collections.abc import Iterator
@@ -48,21 +47,13 @@ def save_matrix(path: str | os.PathLike, here: np.ndarray, ids: np.ndarray, firs
             check(path, SUFFIXES)
     with shared_file(path, comm) as file:
         if path.suffix == ".npy":
-            header = npy_header(here.dtype, (len(ids), len(ids)))
+            header = npz.npy_header(here.dtype, (len(ids), len(ids)))
             file.write(0, [header] if comm.rank == 0 else [])
             file.write(len(header) + first * len(ids) * here.dtype.itemsize, _pieces(here))
         elif path.suffix == ".npz":
             _save_npz(file, here, ids if names is None else names.words(ids, comm), first)
         else:
             _save_pairs(file, ".parquet" if path.suffix == ".parquet" else ".arrow", here, ids, first, names)
-
-
-def npy_header(dtype: np.dtype, shape: tuple[int, int]) -> bytes:
-    """Return the bytes before the data of an .npy file."""
-    head = io.BytesIO()
-    kind = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
-    np.lib.format.write_array_header_1_0(head, kind)
-    return head.getvalue()
 
 
 def _pieces(rows: np.ndarray) -> Iterator[np.ndarray]:

@@ -88,10 +88,15 @@ def members(columns: Mapping[str, np.dtype], rows: int) -> list[Member]:
 
 def member(name: str, dtype: np.dtype, shape: tuple[int, ...], begin: int) -> Member:
     """Return an array's member, with its record at offset ``begin``."""
+    return Member(name, npy_header(dtype, shape), begin, math.prod(shape) * dtype.itemsize)
+
+
+def npy_header(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
+    """Return the bytes before the data of an .npy file."""
     head = io.BytesIO()
     kind = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(head, kind)
-    return Member(name, head.getvalue(), begin, math.prod(shape) * dtype.itemsize)
+    return head.getvalue()
 
 
 def combined_checksum(head: bytes, pieces: Iterable[tuple[int, int]]) -> int:

@@ -70,19 +70,15 @@ DEVICE i64 needed(i64 need, i64 degree, i64 width, double least) {
 
 // The first segment of vertex u's row in a window or after it. Rows of hubs have segments in most windows.
 DEVICE i64 segment_from(u32 u, i64 window) {
-    i64 low = env.firsts[u], high = env.firsts[u + 1];
+    const i64 low = env.firsts[u];
+    i64 high = env.firsts[u + 1];
     const i64 after = low < high ? window - (i64)env.windows[low] : 0;
     if (after <= 0) return low;
     if (low + after < high) {
         high = low + after;
         if ((i64)env.windows[high] == window) return high;
     }
-    while (low < high) {
-        const i64 middle = (low + high) / 2;
-        if ((i64)env.windows[middle] < window) low = middle + 1;
-        else high = middle;
-    }
-    return low;
+    return first_where(low, high, [&](i64 segment) { return (i64)env.windows[segment] >= window; });
 }
 
 // Count the vertices at the places that each lane read, of which ``valid`` has bits.

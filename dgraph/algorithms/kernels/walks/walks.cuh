@@ -32,14 +32,7 @@ DEVICE u64 place_of(u64 bits, u64 low, u64 last) {
     const double total = env.totals[last - 1];
     if (total == 0) return last;
     const double sought = (double)(bits >> 11) * (1.0 / 9007199254740992.0) * total;
-    u64 first = low, end = last - 1;
-    while (first < end) {
-        const u64 middle = (first + end) / 2;
-        const double sum = env.totals[middle];
-        if (sum <= sought && sum < total) first = middle + 1;
-        else end = middle;
-    }
-    return first;
+    return first_where(low, last - 1, [&](u64 e) { return env.totals[e] > sought || env.totals[e] >= total; });
 }
 
 KERNEL walk(i64) {

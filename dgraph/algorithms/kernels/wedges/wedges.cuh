@@ -77,13 +77,8 @@ KERNEL mark_hubs(i64) {
 DEVICE bool joined(u32 w, u32 v) {
     const u32* row = env.targets + env.starts[w];
     const u32 length = (u32)(env.starts[w + 1] - env.starts[w]);
-    u32 low = 0, high = length;
-    while (low < high) {
-        const u32 middle = (low + high) / 2;
-        if (row[middle] < v) low = middle + 1;
-        else high = middle;
-    }
-    return low < length && row[low] == v;
+    const u32 place = first_where(0u, length, [&](u32 i) { return row[i] >= v; });
+    return place < length && row[place] == v;
 }
 
 // Triangles at the first targets of a warp's row, which are in most rows: a lane has every 32nd, and adds them up at the end.

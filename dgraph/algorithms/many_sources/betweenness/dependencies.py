@@ -9,7 +9,7 @@ import numpy as np
 
 from dgraph._support.first_runs import ran_plain
 from dgraph._support.threads import in_order
-from dgraph.algorithms.many_sources.betweenness import paths_kernel
+from dgraph.algorithms.many_sources.betweenness import paths_kernel, paths_rounds
 from dgraph.algorithms.many_sources.betweenness.paths_arrays import ABREAST, CACHED, FEW, PATIENCE, ArrayPaths
 from dgraph.algorithms.many_sources.betweenness.paths_kernel import BUFFER, CELLS, PLANES
 from dgraph.algorithms.many_sources.lane_search import HopSearch, LanePlan
@@ -112,17 +112,17 @@ class Dependencies(HopSearch):
         counts, frontier = np.zeros(threads, np.int64), np.empty((threads, self.rows.slots), np.uint32)
         scalable = np.ones(threads, np.int64)
         work = (self.now, self.seen, self.paths)
-        self.team.run(paths_kernel.begin_batch, threads, sources, *work, self.marks, *self.log, self.levels)
+        self.team.run(paths_rounds.begin_batch, threads, sources, *work, self.marks, *self.log, self.levels)
         while True:
             self._send(depth, self.paths, frontier, counts)
             depth += 1
             self.team.run(
-                paths_kernel.forward_round, threads, sources, depth, *self.rows.into, *self.rows.pushed, self.cells,
+                paths_rounds.forward_round, threads, sources, depth, *self.rows.into, *self.rows.pushed, self.cells,
                 *work, self.row, self.marks, *self.buffers, *self.log, self.levels, frontier, counts, self.most,
             )  # fmt: skip
             self.most = comm.allreduce(self.most, "max")
             self.team.run(
-                paths_kernel.scale_round, threads, depth, self.paths, *self.log, self.levels, self.factors, self.most,
+                paths_rounds.scale_round, threads, depth, self.paths, *self.log, self.levels, self.factors, self.most,
                 scalable,
             )  # fmt: skip
             if not self.most.any():
@@ -132,7 +132,7 @@ class Dependencies(HopSearch):
         counts[:] = 0
         for level in range(depth - 1, -1, -1):
             self.team.run(
-                paths_kernel.backward_round, threads, level, *self.rows.out, self.cells, self.now, self.paths,
+                paths_rounds.backward_round, threads, level, *self.rows.out, self.cells, self.now, self.paths,
                 self.share, self.row, *self.log, self.levels, self.factors, frontier, counts,
             )  # fmt: skip
             self._send(level, self.share, frontier, counts)

@@ -87,15 +87,10 @@ KERNEL sum_parts(i64) {
 
 // The sum of every n-th part of a long row, n being the groups of a warp.
 DEVICE Two of_parts(u64 row, u64 length) {
-    u64 low = 0, high = env.parts;
-    while (low < high) {
-        const u64 middle = (low + high) / 2;
-        if (env.part_rows[middle] < row) low = middle + 1;
-        else high = middle;
-    }
-    const u64 end = low + (length + PART - 1) / PART;
+    const u64 first = first_where(0ull, (u64)env.parts, [&](u64 p) { return env.part_rows[p] >= row; });
+    const u64 end = first + (length + PART - 1) / PART;
     Two sum = none();
-    for (u64 p = low + group_id(); p < end; p += GROUPS) increase(sum, env.part_sums[p * GROUP + pair_id()]);
+    for (u64 p = first + group_id(); p < end; p += GROUPS) increase(sum, env.part_sums[p * GROUP + pair_id()]);
     return sum;
 }
 

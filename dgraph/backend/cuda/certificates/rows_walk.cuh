@@ -12,13 +12,7 @@ DEVICE u64 end_of(u64 row) { return (u64)env.offsets[row + 1]; }
 DEVICE u64 row_of(u64 e, u64 row) {
     for (int step = 0; step < STEPS; step++, row++)
         if (end_of(row) > e) return row;
-    u64 last = env.rows - 1;
-    while (row < last) {
-        const u64 middle = (row + last) / 2;
-        if (end_of(middle) > e) last = middle;
-        else row = middle + 1;
-    }
-    return row;
+    return first_where(row, (u64)env.rows - 1, [&](u64 later) { return end_of(later) > e; });
 }
 
 // Call ``take(row, neighbour, e)`` for every arc ``e``, by positions. A thread gets its arcs in ascending order.

@@ -53,12 +53,7 @@ KERNEL_BY(TILE_BLOCK, 3) count_tiles(i64) {
 
 // Last of rows ``low .. high`` that begins at edge e or before, by binary search.
 DEVICE u64 row_at(u64 e, u64 low, u64 high) {
-    while (low < high) {
-        const u64 middle = (low + high + 1) / 2;
-        if ((u64)env.offsets[middle] <= e) low = middle;
-        else high = middle - 1;
-    }
-    return low;
+    return last_where(low, high + 1, [&](u64 row) { return (u64)env.offsets[row] <= e; });
 }
 
 // Place the edges. A block reserves space for a chunk's edges in all tiles at once, so a tile's edges stay roughly in

@@ -19,24 +19,12 @@ CONSTANT Env env;
 DEVICE u64 start_of(u64 row) { return env.wide ? ((const u64*)env.offsets)[row] : ((const u32*)env.offsets)[row]; }
 
 DEVICE u64 row_of(u64 e) {
-    u64 low = 0, high = (u64)env.rows;
-    while (low + 1 < high) {
-        const u64 middle = (low + high) / 2;
-        if (start_of(middle) <= e) low = middle;
-        else high = middle;
-    }
-    return low;
+    return last_where(0ull, (u64)env.rows, [&](u64 row) { return start_of(row) <= e; });
 }
 
 // The first of the piece's entries that enter the same vertex as entry i.
 DEVICE u64 group_of(u64 i) {
-    u64 low = 0, high = i;
-    while (low < high) {
-        const u64 middle = (low + high) / 2;
-        if (env.targets[middle] < env.targets[i]) low = middle + 1;
-        else high = middle;
-    }
-    return low;
+    return first_where(0ull, i, [&](u64 k) { return env.targets[k] >= env.targets[i]; });
 }
 
 // starts[v + 1] += in-edges of v.

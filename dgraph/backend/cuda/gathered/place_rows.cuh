@@ -15,13 +15,7 @@ CONSTANT Env env;
 
 // The last row from ``low`` on that begins at or before arc e.
 DEVICE u64 row_of(u64 e, u64 low) {
-    u64 high = env.rows;
-    while (high - low > 1) {
-        const u64 middle = (low + high) / 2;
-        if ((u64)env.begins[middle] <= e) low = middle;
-        else high = middle;
-    }
-    return low;
+    return last_where(low, env.rows, [&](u64 row) { return (u64)env.begins[row] <= e; });
 }
 
 KERNEL place_rows(i64) {

@@ -3,12 +3,7 @@
 
 // Row of an entry, among ``low .. high``, by binary search.
 DEVICE u64 row_of(u64 e, u64 low, u64 high) {
-    while (low + 1 < high) {
-        const u64 middle = (low + high) / 2;
-        if (env.starts[middle] <= e) low = middle;
-        else high = middle;
-    }
-    return low;
+    return last_where(low, high, [&](u64 row) { return env.starts[row] <= e; });
 }
 
 // Row of an entry that is near ``low`` or behind many empty rows (rows of mirrors are often empty), by galloping

@@ -22,9 +22,8 @@ from dgraph.comm import Comm
 from dgraph.comm.rank_threads import rank_threads
 from dgraph.graph.bases.shared_attribute import SharedAttribute
 from dgraph.graph.block import EdgeBlock, GraphFacts, gid_type
-from dgraph.graph.build.clean import SYMMETRISED, symmetrised
 from dgraph.graph.build.fingerprint import digest
-from dgraph.graph.build.simplify import simple_facts, simplified
+from dgraph.graph.build.simplify import SYMMETRISED, simple_facts, simplified, symmetrised
 from dgraph.graph.handle import Graph, Partitioned
 from dgraph.graph.ids import ConsecutiveIds
 from dgraph.graph.load import load

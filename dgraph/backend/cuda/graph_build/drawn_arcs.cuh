@@ -3,13 +3,7 @@
 // Owner of a gid, as in partitioning/policies/edge_cut.py and partitioning/policies/hashed.py.
 DEVICE u64 owner(u64 gid) {
     if (!env.bounds) return (mix(gid + 0x9e3779b97f4a7c15ull) >> 32) * env.parts >> 32;
-    u64 low = 0, high = env.parts - 1;
-    while (low < high) {
-        const u64 middle = (low + high + 1) / 2;
-        if ((u64)env.bounds[middle] <= gid) low = middle;
-        else high = middle - 1;
-    }
-    return low;
+    return last_where(0ull, (u64)env.parts, [&](u64 part) { return (u64)env.bounds[part] <= gid; });
 }
 
 // Part that holds an arc, as in partitioning/placement.py and the policies cvc.py and hvc.py.

@@ -112,6 +112,25 @@ template <class T> DEVICE T known(const T* p) { return *p; }
 
 template <class T> DEVICE T smaller(T a, T b) { return b < a ? b : a; }
 template <class T> DEVICE T larger(T a, T b) { return b > a ? b : a; }
+
+// Binary search: the last place of ``low .. high - 1`` for which ``holds``, which is true up to it; ``low`` if there is none.
+template <class T, class P> DEVICE T last_where(T low, T high, const P& holds) {
+    while (high - low > 1) {
+        const T middle = low + (high - low) / 2;
+        if (holds(middle)) low = middle;
+        else high = middle;
+    }
+    return low;
+}
+// The first place of ``low .. high - 1`` for which ``holds``, which is true from it on; ``high`` if there is none.
+template <class T, class P> DEVICE T first_where(T low, T high, const P& holds) {
+    while (low < high) {
+        const T middle = low + (high - low) / 2;
+        if (holds(middle)) high = middle;
+        else low = middle + 1;
+    }
+    return low;
+}
 template <class T> DEVICE T absolute(T a) { return a < 0 ? -a : a; }
 
 // a / b. A denominator of 0 sends some lanes of a warp on a detour, and what follows runs in pieces: a pass of 0.2 ms took

@@ -23,12 +23,7 @@ struct Work {
 
     // The last item whose edges start at ``edge`` or before; between ``low`` and ``high``, which starts far_list it.
     __device__ u64 holding(u64 edge, u64 low, u64 high) const {
-        while (high - low > 1) {
-            const u64 middle = low + (high - low) / 2;
-            if (start(middle) <= edge) low = middle;
-            else high = middle;
-        }
-        return low;
+        return last_where(low, high, [&](u64 i) { return start(i) <= edge; });
     }
 };
 

@@ -1,4 +1,7 @@
-"""Base of the parts of a machine on a GPU, and its snapshots: frontier, far buckets, control block."""
+"""Base of the parts of a machine on a GPU, its lists of vertices that pass through the host, and its snapshots.
+
+A snapshot has the frontier, the far buckets and the control block.
+"""
 
 from __future__ import annotations
 
@@ -36,16 +39,55 @@ class MachineParts(ProgramMachine):
     all_words: np.ndarray
 
 
-class GpuSnapshot(MachineParts):
-    """Snapshots of a machine whose arrays are on a GPU, by position where vertices are renumbered."""
+class HostLists(MachineParts):
+    """Lists of a round that synchronisation through host memory reads and writes, by lid."""
 
     _phase: Callable[..., None]
+    launch: Callable[..., None]
     read: Callable[[], None]
+
+    def frontier(self) -> np.ndarray:
+        """Return lids of active masters, uint32."""
+        return self._lids(
+            self.device.get(self.arrays.queues[int(self.words[control.SWAPPED])][: self.words[control.ACTIVE]])
+        )
+
+    def dirty(self) -> np.ndarray:
+        """Return lids of masters to broadcast: active, or with a changed field that edges read."""
+        if not self.dirties:
+            return self.frontier()
+        return self._lids(self.device.get(self.arrays.dirty[: self.words[control.DIRTIED]]))
+
+    def take_mirrors(self) -> np.ndarray:
+        """Return lids of mirrors that got a proposal in this round."""
+        return self._lids(self.device.get(self.arrays.mirrors[: self.words[control.MIRRORS_TOUCHED]]))
+
+    def combine(self, lids: np.ndarray, positions: np.ndarray, values: tuple[np.ndarray, ...]) -> None:
+        """Combine mirrors' proposals into masters ``lids[positions]``."""
+        if len(positions):
+            self.kernels.send(self._places(lids), positions, values)
+            self.kernels.launch("round_kernels", "combine", len(positions), fused=False)
+
+    def join(self, lids: np.ndarray) -> None:
+        """Add mirrors to the frontier."""
+        if len(lids):
+            self.kernels.send(self._places(lids))
+            self.kernels.launch("round_kernels", "join", len(lids), fused=False)
+            self._phase(control.JOINED)
+
+    def end_join(self) -> None:
+        """End the phase in which mirrors joined the frontier; only a push needs their count at once."""
+        self.launch(("round_kernels", "end_phase", control.JOINED))
+        if self.direction == "push":
+            self.read()
+
+
+class GpuSnapshot(HostLists):
+    """Snapshots of a machine whose arrays are on a GPU, by position where vertices are renumbered."""
 
     def _active(self) -> np.ndarray:
         if not self.words[control.BITS]:
-            queue = self.arrays.queues[int(self.words[control.SWAPPED])]
-            return self._lids(self.device.get(queue[: self.words[control.ACTIVE]]))
+            return self.frontier()
         return self._lids(self._set(self.arrays.bits[int(self.words[control.BITS_SWAPPED])]))
 
     def _waiting(self) -> np.ndarray:

@@ -385,37 +385,6 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
         self.device.write(self.arrays.words[control.LOWEST_BUCKET :][:1], np.array([bucket]))
         self._phase(control.OPENED, ("round_kernels", "open_bucket"))
 
-    # interface of the synchronisation
-
-    def frontier(self) -> np.ndarray:
-        """Return lids of active masters, uint32."""
-        return self._lids(
-            self.device.get(self.arrays.queues[int(self.words[control.SWAPPED])][: self.words[control.ACTIVE]])
-        )
-
-    def dirty(self) -> np.ndarray:
-        """Return lids of masters to broadcast: active, or with a changed field that edges read."""
-        if not self.dirties:
-            return self.frontier()
-        return self._lids(self.device.get(self.arrays.dirty[: self.words[control.DIRTIED]]))
-
-    def take_mirrors(self) -> np.ndarray:
-        """Return lids of mirrors that got a proposal in this round."""
-        return self._lids(self.device.get(self.arrays.mirrors[: self.words[control.MIRRORS_TOUCHED]]))
-
-    def combine(self, lids: np.ndarray, positions: np.ndarray, values: tuple[np.ndarray, ...]) -> None:
-        """Combine mirrors' proposals into masters ``lids[positions]``."""
-        if len(positions):
-            self.kernels.send(self._places(lids), positions, values)
-            self.kernels.launch("round_kernels", "combine", len(positions), fused=False)
-
-    def join(self, lids: np.ndarray) -> None:
-        """Add mirrors to the frontier."""
-        if len(lids):
-            self.kernels.send(self._places(lids))
-            self.kernels.launch("round_kernels", "join", len(lids), fused=False)
-            self._phase(control.JOINED)
-
     def run_device_rounds(self, limit: int) -> None:
         """Run rounds of all ranks' GPUs, up to the allreduce after the last one or before round ``limit``."""
         first = self.round
@@ -423,9 +392,3 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
         self.kernels.launch("multi_gpu_rounds", "multi_gpu_rounds", min(limit, first + control.RING), fused=False)
         self.read()
         self.note("persistent", self.round - first + 1)
-
-    def end_join(self) -> None:
-        """End the phase in which mirrors joined the frontier; only a push needs their count at once."""
-        self.launch(("round_kernels", "end_phase", control.JOINED))
-        if self.direction == "push":
-            self.read()

@@ -19,24 +19,13 @@ DEVICE u64 pieces_of(u64 whole, u64 piece) { return (whole + piece - 1) / piece;
 
 // The last of ``count`` ascending sums that is ``x`` or less.
 template <class T> DEVICE u64 last_up_to(const T* sums, u64 count, u64 x) {
-    u64 low = 0, high = count;
-    while (high - low > 1) {
-        const u64 middle = low + (high - low) / 2;
-        if ((u64)sums[middle] <= x) low = middle;
-        else high = middle;
-    }
-    return low;
+    return last_where(0ull, count, [&](u64 i) { return (u64)sums[i] <= x; });
 }
 
 // Of the list that has each vertex's edges and then its end: the ends before a place in it.   [Green et al., ICS 2012]
 DEVICE u64 ended_before(const Work& work, u64 diagonal) {
-    u64 low = diagonal > work.edges ? diagonal - work.edges : 0, high = smaller(diagonal, work.count);
-    while (low < high) {
-        const u64 middle = low + (high - low) / 2;
-        if (work.end(middle) <= diagonal - middle - 1) low = middle + 1;
-        else high = middle;
-    }
-    return low;
+    const u64 low = diagonal > work.edges ? diagonal - work.edges : 0;
+    return first_where(low, smaller(diagonal, work.count), [&](u64 i) { return work.end(i) > diagonal - i - 1; });
 }
 
 // Edges e, e + step … of item u that lie before ``last``, at most K.

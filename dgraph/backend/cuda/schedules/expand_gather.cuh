@@ -15,12 +15,8 @@ struct ExpandGatherRoom {
 DEVICE void expand(const Work& work, u64 low, u64 high, u64 first, u64 count, u32* owners) {
     const u64 steps = high - low, part = pieces_of(steps + count, BLOCK);
     const u64 diagonal = smaller(threadIdx.x * part, steps + count), stop = smaller(diagonal + part, steps + count);
-    u64 i = diagonal > count ? diagonal - count : 0, most = smaller(diagonal, steps);
-    while (i < most) {
-        const u64 middle = i + (most - i) / 2;
-        if (work.start(low + middle + 1) <= first + (diagonal - middle - 1)) i = middle + 1;
-        else most = middle;
-    }
+    u64 i = first_where(diagonal > count ? diagonal - count : 0, smaller(diagonal, steps),
+                        [&](u64 k) { return work.start(low + k + 1) > first + (diagonal - k - 1); });
     for (u64 at = diagonal, edge = diagonal - i; at < stop; at++) {
         if (i < steps && work.start(low + i + 1) <= first + edge) i++;
         else if (edge < count) owners[edge++] = (u32)i;
