@@ -86,6 +86,17 @@ class ForestLevels:
         """True if the edges contain a circle."""
         return self._shared.n - self.trees != self.edges
 
+    def circle(self) -> tuple[int, tuple[int, int]]:
+        """Return 1 and the first edge that no tree took, on rank 0: lighter edges join its ends [Kruskal]."""
+        if self._shared.comm.rank:  # every rank has the same edges
+            return 0, (-1, -1)
+        taken = self._device.xp.zeros(self.edges, np.bool_)
+        for best in self._taken:
+            taken[best[best != NOBODY]] = True
+        first = int(self._device.xp.argmin(taken))
+        low, high = self._device.get(self._pairs[2 * first : 2 * first + 2]).tolist()
+        return 1, (low, high)
+
     def check(self) -> dict[str, tuple[int, int]]:
         """Check all arcs against the heaviest edges between their ends, and that all edges are arcs; collective."""
         xp, kernels = self._device.xp, self._kernels
