@@ -433,15 +433,15 @@ WIDEST = ends_of(np.dtype(np.int64))
 
 def saturating_add(a: Any, b: Any) -> np.ndarray:
     """Return a + b, saturated at the ends of int64."""
-    a, b = np.int64(a), np.int64(b)
+    a, b = np.asarray(a, np.int64), np.asarray(b, np.int64)
     total = a + b
-    end = np.where(b > 0, *WIDEST[::-1])
-    return np.where(((a ^ total) & (b ^ total)) < 0, end, total)
+    past = ((a ^ total) & (b ^ total)) < 0
+    return np.where(past, np.where(b > 0, *WIDEST[::-1]), total) if past.any() else total
 
 
 def saturating_subtract(a: Any, b: Any) -> np.ndarray:
     """Return a - b, saturated at the ends of int64."""
-    a, b = np.int64(a), np.int64(b)
+    a, b = np.asarray(a, np.int64), np.asarray(b, np.int64)
     total = a - b
-    end = np.where(b < 0, *WIDEST[::-1])
-    return np.where(((a ^ b) & (a ^ total)) < 0, end, total)
+    past = ((a ^ b) & (a ^ total)) < 0
+    return np.where(past, np.where(b < 0, *WIDEST[::-1]), total) if past.any() else total
