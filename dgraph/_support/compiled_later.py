@@ -22,7 +22,7 @@ CODE = "import sys; sys.path.append(sys.argv[1]); from dgraph.tools.compile_besi
 """Runs :func:`dgraph.tools.compile_beside.main`; the folder of dgraph comes last: it may be that of all packages."""
 
 PAYS = 0.3
-"""Seconds of a processor in a call that ran uncompiled code, or in that code over calls, from which compilation pays."""
+"""Seconds of a processor in a call of uncompiled code, or in such code over calls, from which on compilation pays."""
 
 
 def begun(task: str) -> Any:
