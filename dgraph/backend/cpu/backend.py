@@ -83,11 +83,11 @@ class CpuBackend(Backend):
             return kernel(traced, local, team_of(self.threads))
         interprets = os.environ.get("DGRAPH_COMPILE") == "never"
         kind, team = (InterpretedMachine, team_of(1)) if interprets else (CpuMachine, team_of(self.threads))
-        machines, key = machines_of(local), (traced.key, direction, kind, team)
+        machines, key = machines_of(local), (traced.key, direction, kind.__name__, team)
         machine = machines.take(key)
         at_once = machine is None and self.answers_at_once(traced, local, direction)
         if at_once:
-            key = (traced.key, direction, ArrayMachine, team)
+            key = (traced.key, direction, ArrayMachine.__name__, team)
             machine = machines.take(key)
         if machine is not None:
             machine.renew(traced, local)

@@ -86,7 +86,7 @@ class ForestLevels:
         """True if the edges contain a circle."""
         return self._shared.n - self.trees != self.edges
 
-    def circle(self) -> tuple[int, tuple[int, int]]:
+    def circle(self) -> tuple[int, Any]:
         """Return 1 and the first edge that no tree took, on rank 0: lighter edges join its ends [Kruskal]."""
         if self._shared.comm.rank:  # every rank has the same edges
             return 0, (-1, -1)

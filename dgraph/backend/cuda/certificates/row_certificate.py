@@ -268,7 +268,8 @@ class RowCertificate:
         if forest.circular:  # edges of one weight are in turn by their ends, as on CPUs
             order = xp.argsort(low.astype(np.uint64) << np.uint64(32) | high, kind="stable")
             forest = ForestLevels(kernels, shared, low[order], high[order], weights[order], weight.dtype)
-            return violations | {"circle": forest.circle()}, forest
+            violations["circle"] = forest.circle()
+            return violations, forest
         return violations | forest.check(), forest
 
     def prove_ranks(self, rank: Any, alpha: float, jump: np.ndarray | None, single: bool) -> RankSteps:
