@@ -266,7 +266,9 @@ class RowCertificate:
         kernels = self._kernels("forest")
         forest = ForestLevels(kernels, shared, low, high, weights, weight.dtype)
         if forest.circular:  # edges of one weight are in turn by their ends, as on CPUs
-            order = xp.argsort(low.astype(np.uint64) << np.uint64(32) | high, kind="stable")
+            pairs = xp.empty(2 * len(low), np.uint32)
+            pairs[0::2], pairs[1::2] = high, low
+            order = xp.argsort(pairs.view(np.uint64), kind="stable")
             forest = ForestLevels(kernels, shared, low[order], high[order], weights[order], weight.dtype)
             violations["circle"] = forest.circle()
             return violations, forest
