@@ -22,7 +22,7 @@ CODE = "import sys; sys.path.append(sys.argv[1]); from dgraph.tools.compile_besi
 """Runs :func:`dgraph.tools.compile_beside.main`; the folder of dgraph comes last: it may be that of all packages."""
 
 PAYS = 0.3
-"""Seconds of a processor in a call that ran uncompiled code from which on compilation pays."""
+"""Seconds of a processor in a call of uncompiled code, or in such code over calls, from which on compilation pays."""
 
 
 def begun(task: str) -> Any:
@@ -66,23 +66,26 @@ class Later:
         return Call([graph.directed, None if kind is None else kind.str], time.thread_time(), first_runs.spent())
 
     def begin(self, call: Call, work: Any, direction: str) -> None:
-        """Start the process after a call, unless the call was quick or the process has run for its task.
+        """Start the process after a call, unless the call and those like it were quick, or the process has run for it.
 
         Args:
             call: of :meth:`call`.
             work: the algorithm, in the register.
             direction: of the run.
         """
-        seconds = time.thread_time() - call.began
-        if self.off or seconds < PAYS or self._process is not None or os.environ.get("DGRAPH_COMPILE"):
+        if self.off or self._process is not None:
             return
-        stems = [stem for stem, total in first_runs.spent().items() if total > call.spent.get(stem, 0.0)]
+        spent = {stem: total for stem, total in first_runs.spent().items() if total > call.spent.get(stem, 0.0)}
+        seconds = max(time.thread_time() - call.began, *spent.values()) if spent else 0.0
+        if seconds < PAYS or os.environ.get("DGRAPH_COMPILE"):
+            return
         task = _task(call, work, direction)
-        if not stems or task in self._tasks or share([mask()], mask()) < 2:
+        if task in self._tasks or share([mask()], mask()) < 2:
             return
         self._tasks.add(task)
         with suppress(OSError):
-            self._process, self._stems = begun(task), stems
+            self._process, self._stems = begun(task), list(spent)
+            first_runs.compiled_beside(spent)
             atexit.register(self.end)
 
     def collect(self) -> None:
@@ -90,14 +93,18 @@ class Later:
         if self._process is not None and self._process.poll() is not None:
             for stem in self._stems if self._process.returncode == 0 else ():
                 first_runs.spend(stem, 2 * first_runs.WORTH)
-            self._process = None
+            self._forget()
 
     def end(self) -> None:
         """End the process."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
-            self._process = None
+            self._forget()
+
+    def _forget(self) -> None:
+        self._process = None
+        first_runs.compiled_beside(())
 
 
 def _task(call: Call, work: Any, direction: str) -> str:

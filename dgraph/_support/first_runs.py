@@ -30,6 +30,9 @@ REMARK = "compilation would take longer; `python -m dgraph warmup` or DGRAPH_COM
 _spent: dict[str, float] = {}
 """Name → seconds of uncompiled runs in this process."""
 
+_beside: set[str] = set()
+"""Names of the code that another process compiles for this one; until it ends, this one does not compile it."""
+
 _plain: list[dict[str, None]] = []
 """Names of the kernels that ran as plain Python, a dict for each :func:`plain_kernels` that is open."""
 
@@ -41,7 +44,7 @@ def uncompiled(stem: str, suffixes: Iterable[str] = (".slow",)) -> bool:
         stem: name of the code, that of its files in the cache folder.
         suffixes: files that an earlier process made where compilation pays.
     """
-    if _spent.get(stem, 0.0) > WORTH or os.environ.get("DGRAPH_COMPILE") == "always":
+    if (_spent.get(stem, 0.0) > WORTH and stem not in _beside) or os.environ.get("DGRAPH_COMPILE") == "always":
         return False
     return not any(_earlier(stem, suffix) for suffix in suffixes)
 
@@ -56,6 +59,12 @@ def spend(stem: str, seconds: float) -> None:
         compiled(stem)
 
 
+def compiled_beside(stems: Iterable[str]) -> None:
+    """Name the code that another process compiles for this one from now on."""
+    _beside.clear()
+    _beside.update(stems)
+
+
 def spent() -> dict[str, float]:
     """Return the seconds of uncompiled runs in this process, by name."""
     return dict(_spent)
@@ -63,8 +72,10 @@ def spent() -> dict[str, float]:
 
 def _earlier(stem: str, suffix: str) -> bool:
     """Return True if an earlier process made the file of the code."""
-    path = folder() / f"{stem}{suffix}"
-    return path.exists() and path.stat().st_mtime < BEGAN
+    try:  # every call of a small graph looks: paths take five times as long
+        return os.stat(f"{folder()}/{stem}{suffix}").st_mtime < BEGAN
+    except OSError:
+        return False
 
 
 def compiled(stem: str) -> None:

@@ -19,6 +19,9 @@ from dgraph import errors
 from dgraph.comm.waiting import wait_idle, wait_until
 from dgraph.comm.watchdog import Watchdog
 
+Make = Callable[[int, np.dtype], np.ndarray]
+"""Function that makes a 1-D array of a size and a dtype, as ``numpy.empty`` does."""
+
 NO_PEERS = nullcontext()
 """Context of work that no other rank waits for."""
 
@@ -114,13 +117,20 @@ class Comm(ABC):
 
         They have one dtype, and any length. ``threads`` of ``root`` share its work on memory.
         """
-        mine = np.ascontiguousarray(values)
-        mine = mine.view(np.uint8) if mine.size else np.empty(0, np.uint8)
-        return self._gathered_bytes(mine, root, threads).view(values.dtype)
+        counts = self.allgather(np.array([values.size], np.int64))[:, 0]
+        return self.gathered_rows(lambda make: values, counts, root, threads)
 
-    def _gathered_bytes(self, mine: np.ndarray, root: int, threads: int) -> np.ndarray:
-        """Do :meth:`gathered` with bytes."""
-        return np.concatenate(self.alltoallv([mine if rank == root else mine[:0] for rank in range(self.size)]))
+    def gathered_rows(
+        self, rows: Callable[[Make], np.ndarray], counts: np.ndarray, root: int, threads: int = 1
+    ) -> np.ndarray:
+        """Do :meth:`gathered` of arrays that ``rows(make)`` returns, ``counts`` by rank.
+
+        On ``root``, those in the array that it asks of ``make(size, dtype)`` are in their place and are not copied.
+        """
+        mine = np.ascontiguousarray(rows(np.empty))
+        raw = mine.view(np.uint8) if mine.size else np.empty(0, np.uint8)
+        whole = self.alltoallv([raw if rank == root else raw[:0] for rank in range(self.size)])
+        return np.concatenate(whole).view(mine.dtype)
 
     @abstractmethod
     def exchange(

@@ -10,6 +10,7 @@ import copy
 import sys
 from collections.abc import Callable
 from functools import cache
+from itertools import pairwise
 
 import mpi4py
 import numpy as np
@@ -207,26 +208,27 @@ class MpiComm(Comm):
         self._wait(lambda: MPI.Request.Testall(requests), *parts, *gotten)
         return gotten
 
-    def _gathered_bytes(self, mine, root, threads):
+    def gathered_rows(self, rows, counts, root, threads=1):
         """Receive each rank's bytes at their place: a second copy on ``root`` would take as long as the messages.
 
         Threads map the pages of new memory first, since messages would map them one by one.
         """
-        ends = self.allgather(np.array([mine.size]))[:, 0].cumsum().tolist()
         if self.rank != root:
-            requests = [self.comm.Isend([piece, MPI.BYTE], root) for piece in _pieces(mine)]
+            mine = np.ascontiguousarray(rows(np.empty))
+            requests = [self.comm.Isend([piece, MPI.BYTE], root) for piece in _pieces(mine)] if mine.size else []
             self._wait(lambda: MPI.Request.Testall(requests), mine)
             return mine[:0]
-        whole = np.empty(ends[-1], np.uint8)
-        if threads > 1:
-            shares(lambda part: whole[part][::PAGE].fill(0), whole.size, threads)
-        parts = [whole[first:end] for first, end in zip([0, *ends], ends, strict=False)]
-        peers = [(rank, part) for rank, part in enumerate(parts) if rank != root]
-        requests = [self.comm.Irecv([piece, MPI.BYTE], rank, 0) for rank, part in peers for piece in _pieces(part)]
-        own = parts[root]
-        shares(lambda part: np.copyto(own[part], mine[part]), mine.size, threads)
-        self._wait(lambda: MPI.Request.Testall(requests), whole)
-        return whole
+        receiving = _Receiving(self.comm, counts, root, threads)
+        try:
+            mine = rows(receiving.begin)
+            own = receiving.own(mine)
+            if own is not mine:
+                shares(lambda part: np.copyto(own[part], mine[part]), mine.size, threads)
+        except BaseException:
+            self._abandoned.append((receiving.ended, (receiving.whole,)))
+            raise
+        self._wait(receiving.ended, receiving.whole)
+        return receiving.whole
 
     def exchange(self, sends, inboxes):
         """Post all receives, then all sends, in chunks of ``CHUNK`` bytes, and wait; see :meth:`Comm.exchange`."""
@@ -269,6 +271,43 @@ class MpiComm(Comm):
         sys.stdout.flush()
         sys.stderr.flush()
         self.comm.Abort(code)
+
+
+class _Receiving:
+    """Array of all ranks' rows on their root, while those of the others arrive.
+
+    Attributes:
+        whole: the array; it is empty until :meth:`begin`.
+    """
+
+    def __init__(self, comm: MPI.Comm, counts: np.ndarray, root: int, threads: int):
+        self._comm, self._root, self._threads = comm, root, threads
+        self._ends = [0, *counts.cumsum().tolist()]
+        self._own: np.ndarray | None = None
+        self._requests: list[MPI.Request] = []
+        self.whole = np.empty(0, np.uint8)
+
+    def begin(self, size: int, dtype: np.dtype) -> np.ndarray:
+        """Make the array of all rows of a dtype, begin to receive them, and return the place of this rank's."""
+        self.whole = np.empty(self._ends[-1], dtype)
+        bounds = list(pairwise(self._ends))
+        for rank, (first, end) in enumerate(bounds):
+            if rank == self._root or first == end:
+                continue
+            raw = self.whole[first:end].view(np.uint8)
+            if self._threads > 1:
+                _map_pages(raw, self._threads)
+            self._requests += [self._comm.Irecv([piece, MPI.BYTE], rank, 0) for piece in _pieces(raw)]
+        self._own = self.whole[slice(*bounds[self._root])]
+        return self._own
+
+    def own(self, rows: np.ndarray) -> np.ndarray:
+        """Return the place of this rank's rows: these themselves if they are there."""
+        return self.begin(rows.size, rows.dtype) if self._own is None else self._own
+
+    def ended(self) -> bool:
+        """Return True if all rows have arrived."""
+        return MPI.Request.Testall(self._requests)
 
 
 class MpiNotes:
@@ -324,6 +363,11 @@ def send_to_myself(source: int, to: int, size: int) -> None:
 def library() -> str:
     """Return the MPI library's name and version."""
     return " ".join(MPI.Get_library_version().split("\n")[0].split(",")[0].split())
+
+
+def _map_pages(raw: np.ndarray, threads: int) -> None:
+    """Write to each page of new memory, on several threads."""
+    shares(lambda part: raw[part][::PAGE].fill(0), raw.size, threads)
 
 
 def _pieces(array: np.ndarray):

@@ -88,6 +88,21 @@ class Notes(Protocol):
         """Return (sender, number) of the notes that arrived since the last call."""
 
 
+class Paused(AbstractContextManager):
+    """Block without a limit of a watchdog. A program enters three: a generator takes four times as long."""
+
+    __slots__ = ("seconds", "watchdog")
+
+    def __init__(self, watchdog: Watchdog):
+        self.watchdog, self.seconds = watchdog, watchdog.seconds
+
+    def __enter__(self) -> None:
+        self.watchdog.seconds = math.inf
+
+    def __exit__(self, *error: object) -> None:
+        self.watchdog.seconds = self.seconds
+
+
 class Watchdog:
     """Watchdog of one communicator and its duplicates. It is active only within :meth:`watching`, and if it has notes.
 
@@ -132,15 +147,7 @@ class Watchdog:
 
     def paused(self) -> AbstractContextManager[None]:
         """Lift the limit inside the block, where one rank compiles for the others, or writes."""
-        return INACTIVE if self._notes is None else self._paused()
-
-    @contextmanager
-    def _paused(self) -> Iterator[None]:
-        seconds, self.seconds = self.seconds, math.inf
-        try:
-            yield
-        finally:
-            self.seconds = seconds
+        return INACTIVE if self._notes is None else Paused(self)
 
     def begin(self, round: int) -> None:
         """Record that round ``round`` starts, from 1; 0: between programs. All ranks call it equally often."""

@@ -15,7 +15,7 @@ from dgraph.graph.devices import described
 from dgraph.graph.handle import Graph
 
 _cpus: dict[int, Backend] = {}
-"""Backend of this process' last run alone on a CPU, by the cores that it may use."""
+"""Backend of this process' last run on CPUs, by the cores that it may use."""
 
 MOST_GPUS = 16
 """GPUs that the report's line about the choice of GPUs names; its JSON has them all."""
@@ -66,7 +66,7 @@ def _kept(graph: Graph, options: Options) -> tuple[Backend | None, tuple, bool, 
     named = not isinstance(device, Backend)
     if not named:
         kept = device
-    elif kept is None and comm.size == 1 and graph.built_on is None:
+    elif kept is None and graph.built_on is None:
         kept = _cpus.get(mask())
     ranks = (comm, os.environ.get(FAKE)) if comm.size > 1 else ()
     asked = device if named else _joining(device), options, *ranks
@@ -123,7 +123,7 @@ def _opened(
     if named:
         if engine.keeps:
             graph.keep_backend(engine)
-        elif comm.size == 1:
+        else:
             _cpus.clear()
             _cpus[mask()] = engine
     return engine, here.index(comm.rank)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dgraph.comm import calls
+from dgraph.comm.base import Make
 from dgraph.errors import UsageError, unknown
 
 UNREACHED = np.iinfo(np.int64).max
@@ -62,10 +63,13 @@ class FieldColumn:
         converted = self.convert(self.fields[self.name])
         return converted if order is None else converted[order]
 
-    def fetched(self, order: np.ndarray | None) -> np.ndarray | None:
-        """Return a new array of the column from the GPU that still holds the field; None if it is on the host."""
+    def fetched(self, order: np.ndarray | None, make: Make = np.empty) -> np.ndarray | None:
+        """Return a new array of the column from the GPU that still holds the field; None if it is on the host.
+
+        ``make``: makes the array, if the column is large.
+        """
         fetch = getattr(self.fields, "fetch", None)
-        return fetch(self.name, self.convert, order) if fetch else None
+        return fetch(self.name, self.convert, order, make) if fetch else None
 
     def read(self, reader: Reader) -> np.ndarray | None:
         """Return what ``reader`` finds in the column on the GPU that still holds the field; None if it is here."""
@@ -124,11 +128,14 @@ class Columns(dict[str, np.ndarray]):
     def __missing__(self, name: str) -> np.ndarray:
         raise UnknownColumn(str(unknown("column", name, map(str, self))))
 
-    def fetched(self, name: str) -> np.ndarray | None:
-        """Return a new array of a column that a GPU still holds, and go on holding it there; else None."""
+    def fetched(self, name: str, make: Make = np.empty) -> np.ndarray | None:
+        """Return a new array of a column that a GPU still holds, and go on holding it there; else None.
+
+        ``make``: as of :meth:`FieldColumn.fetched`.
+        """
         with calls.lock:
             column = self._given.get(name)
-            return column.fetched(self._order) if isinstance(column, FieldColumn) else None
+            return column.fetched(self._order, make) if isinstance(column, FieldColumn) else None
 
     def rows(self, name: str, positions: np.ndarray) -> np.ndarray:
         """Return some rows of a column, int64 positions, without copying or permuting the whole of it."""

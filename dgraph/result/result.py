@@ -10,6 +10,7 @@ import os
 import threading
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,11 @@ from dgraph._support.arguments import path as path_of
 from dgraph._support.peer_names import descriptor_of, hint
 from dgraph._support.threads import copied, shares
 from dgraph.comm import Comm, collective
+from dgraph.comm.base import Make
 from dgraph.errors import FORMER_COLUMNS, UsageError
 from dgraph.graph.names import decode_names
 from dgraph.result import arrow_tables, notebook
-from dgraph.result.columns import UNREACHED, Columns, UnknownColumn, rows_at
+from dgraph.result.columns import ROWS, UNREACHED, Columns, UnknownColumn, rows_at
 from dgraph.result.edge_values import EdgeValues
 from dgraph.result.files.file_rows import order_of_ranks
 from dgraph.result.largest_rows import descending, largest_rows
@@ -273,15 +275,27 @@ class Result(ResultFiles):
 
     def _gathered(self, root: int) -> dict[str, np.ndarray]:
         """Gather all rows on ``root``, names as bytes; no rows elsewhere; collective."""
-        here, numbers, rank, threads = self._here(), self._numbers["vertex"], self.comm.rank, self.threads
+        numbers, rank, threads = self._numbers["vertex"], self.comm.rank, self.threads
         counts, in_order, first = order_of_ranks(len(numbers), numbers, self.comm)
         ids = {}
         if first is not None and self.named is None:  # consecutive ids need not be sent
             ids["vertex"] = vertex = np.empty(counts.sum() * (rank == root), np.int64)
-            shares(lambda part: np.copyto(vertex[part], first + np.arange(part.start, part.stop)), vertex.size, threads)
-        columns = ids | {name: self.comm.gathered(here[name], root, threads) for name in here if name not in ids}
+            shares(lambda part: _count(vertex[part], first + part.start), vertex.size, threads)
+        columns = ids | {
+            name: self.comm.gathered_rows(partial(self._rows_in, name), counts, root, threads)
+            for name in self._numbers
+            if name not in ids
+        }
         order = slice(None) if in_order or rank != root else np.argsort(columns["vertex"], kind="stable")
         return {name: values[order] for name, values in columns.items()}
+
+    def _rows_in(self, name: str, make: Make) -> np.ndarray:
+        """Return this rank's rows of a column, names as bytes; a column on a GPU stays there. Not collective."""
+        if self.named is not None and name in self.named.words:
+            return self.named.words[name]
+        columns = self._numbers
+        rows = columns.fetched(name, make) if isinstance(columns, Columns) else None
+        return columns[name] if rows is None else rows
 
     @collective
     def top(self, k: int, column: str | None = None, attributes: bool = False) -> dict[str, np.ndarray]:
@@ -331,6 +345,14 @@ class Result(ResultFiles):
         if name is None:
             return values[0]
         return choice("column", name, values, f"column of {self.algorithm}")
+
+
+def _count(numbers: np.ndarray, first: int) -> None:
+    """Fill an array with consecutive numbers, a piece in a core's cache at a time."""
+    ramp = np.arange(min(ROWS, numbers.size))
+    for start in range(0, numbers.size, ROWS):
+        piece = numbers[start : start + ROWS]
+        np.add(ramp[: piece.size], first + start, out=piece)
 
 
 def _decoded(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

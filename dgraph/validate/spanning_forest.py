@@ -20,8 +20,8 @@ from dgraph.validate.violation import NOWHERE, Violations, decide
 
 
 @certifies("mst", proved=True)
-def mst(distributed: DistributedColumns, columns: Columns, parameters: Parameters, rounds: int) -> list[str] | None:
-    """Check columns ``weight``, ``source`` and ``target``; collective. None: CPUs are to name a circle.
+def mst(distributed: DistributedColumns, columns: Columns, parameters: Parameters, rounds: int) -> list[str]:
+    """Check columns ``weight``, ``source`` and ``target``; collective.
 
     Raises:
         UsageError: the graph is directed.
@@ -32,10 +32,7 @@ def mst(distributed: DistributedColumns, columns: Columns, parameters: Parameter
     source, target, weight = (columns[name] for name in ("source", "target", "weight"))
     chosen = (source >= 0) | (target >= 0) | (weight != (np.inf if weight.dtype.kind == "f" else UNREACHED))
     ends = [distributed.to_gid(column) for column in (source, target)]
-    proof = distributed.prover.prove_forest(chosen, *ends, weight)
-    if proof is None:
-        return None
-    violations, forest = proof
+    violations, forest = distributed.prover.prove_forest(chosen, *ends, weight)
 
     def at_vertex(u, v):
         return {"a": distributed.read(source, v), "b": distributed.read(target, v)}

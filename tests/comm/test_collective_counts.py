@@ -1,4 +1,4 @@
-"""Collectives of the hosts that a repeated call on several GPUs needs beside its rounds."""
+"""Collectives of the hosts that a repeated call on several ranks needs beside its rounds."""
 
 from collections import Counter
 
@@ -14,6 +14,10 @@ pytestmark = [pytest.mark.mpi, needs_compiler]
 MOST = {"bfs": 4, "cc": 4, "color": 4, "kcore": 5, "mis": 6, "scc": 4, "sssp": 4}
 """Algorithm → collectives of a repeated call: its opening, the first totals of rounds, their end or that of a run on
 replicas, and the report; of some, figures of the answer; mis shares a pass, which takes two."""
+
+
+ON_CPUS = {"bfs": 11, "cc": 6, "kcore": 7}
+"""The same on CPUs, with those of the rounds of a star."""
 
 
 @pytest.fixture
@@ -49,6 +53,20 @@ def test_a_repeated_call_of_ranks_takes_few_collectives(algorithm, counts):
     assert result.report["choices"] == first.report["choices"]
     assert result.report["ranks"][0]["gpu"] == first.report["ranks"][0]["gpu"]
     assert [rank["rank"] for rank in result.report["ranks"]] == list(range(world().size))
+
+
+@pytest.mark.parametrize("algorithm", ON_CPUS)
+def test_a_repeated_call_of_cpu_ranks_does_not_open_their_device_again(algorithm, counts):
+    if world().size == 1:
+        pytest.skip("one rank needs none")
+    graph = dgraph.Graph.load("star:40", comm=world(), policy="oec", device="cpu")
+    source = {"source": 0} if algorithm == "bfs" else {}
+    for _ in range(2):
+        first = dgraph.run(algorithm, graph, **source)
+    counts.clear()
+    result = dgraph.run(algorithm, graph, **source)
+    assert counts.total() == ON_CPUS[algorithm], counts
+    assert result.report["choices"] == first.report["choices"]
 
 
 def test_what_was_opened_is_not_used_for_other_options_or_hosts(monkeypatch):

@@ -147,3 +147,23 @@ def test_what_seldom_changes_is_gathered_anew_where_one_rank_has_another_value(m
     with pytest.raises(UsageError, match="nothing to say"):
         comm.allgather_cached("test", fails_on_the_first)
     assert told(3) == later
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("placed", [False, True])
+def test_rows_are_gathered_whether_they_are_in_place_or_not(placed):
+    """Check every root; rank 0 has no rows, and the others' are longer than a page."""
+    comm = world()
+    counts = 1000 * np.arange(comm.size)
+    parts = [rank + np.arange(count) / 7 for rank, count in enumerate(counts)]
+
+    def rows(make):
+        mine = parts[comm.rank]
+        if placed:
+            place = make(mine.size, mine.dtype)
+            place[:] = mine
+        return place if placed else mine
+
+    for root in range(comm.size):
+        whole = comm.gathered_rows(rows, counts, root, 2)
+        assert np.array_equal(whole, np.concatenate(parts) if comm.rank == root else [])

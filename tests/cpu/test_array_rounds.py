@@ -62,6 +62,18 @@ def graph_of(src, dst, weights=None, **options):
 
 
 @pytest.mark.mpi
+def test_later_calls_take_the_machines_of_the_first(at_once):
+    src, dst, _ = arcs()
+    graph = graph_of(*(column[world().rank :: world().size] for column in (src, dst)))
+    for source in (7, 8, 7):
+        rows = columns("bfs", graph, source=source)[1]
+        levels = oracles.bfs(N, src, dst, source)
+        if rows is not None:
+            assert np.array_equal(rows["distance"], np.where(levels < 0, np.iinfo(np.int64).max, levels))
+    assert len(at_once) == len(set(at_once))
+
+
+@pytest.mark.mpi
 @pytest.mark.parametrize("policy", ["oec", "cvc"])
 def test_levels_and_parents_are_those_of_igraph(policy, at_once):
     src, dst, _ = arcs()

@@ -45,7 +45,7 @@ def test_a_later_call_runs_machine_code(tmp_path):
 def later(monkeypatch, tmp_path):
     """Return a starter of processes that end as a test says, and the code that they compile."""
     monkeypatch.delenv("DGRAPH_COMPILE", raising=False)
-    monkeypatch.setattr(first_runs, "_spent", {"mine": 0.5, "other": 0.5})
+    monkeypatch.setattr(first_runs, "_spent", {"mine": 0.2, "other": 0.2})
     monkeypatch.setattr(first_runs, "folder", lambda: tmp_path)
     monkeypatch.setattr(compiled_later, "share", lambda masks, mine: 2)
     process = SimpleNamespace(returncode=None, poll=lambda: process.returncode, kill=int, wait=int)
@@ -63,7 +63,7 @@ def calls(later, name, seconds, spent):
 @pytest.mark.parametrize(("code", "compiles"), [(0, True), (1, False)])
 def test_code_is_taken_from_a_process_that_ended_well(later, code, compiles):
     later, process, tasks = later
-    calls(later, "bc", 0.4, {"other": 0.5})
+    calls(later, "bc", 0.4, {"other": 0.2})
     later.collect()
     assert first_runs.uncompiled("mine")
     process.returncode = code
@@ -82,6 +82,24 @@ def test_quick_calls_and_commands_start_none(later):
     later.off = True
     calls(later, "bc", 0.4, {})
     assert not tasks
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_many_quick_calls_start_one_and_none_of_them_compiles(later, code):
+    later, process, tasks = later
+    first_runs.spend("mine", 0.05)
+    calls(later, "bc", 0.01, {"other": 0.2})
+    assert not tasks
+    first_runs.spend("mine", 0.1)
+    calls(later, "bc", 0.01, {"other": 0.2})
+    assert len(tasks) == 1
+    first_runs.spend("mine", 2.0)
+    first_runs.spend("other", 2.0)
+    assert first_runs.uncompiled("mine")
+    assert not first_runs.uncompiled("other")
+    process.returncode = code
+    later.collect()
+    assert not first_runs.uncompiled("mine")
 
 
 def test_a_task_has_the_types_of_the_graph_and_no_vertices():

@@ -184,8 +184,8 @@ class Device:
         copied = np.array(array)
         return lambda: copied
 
-    def download(self, pieces, convert, size):
-        return self._downloads.fetch(pieces, convert, size)
+    def download(self, pieces, convert, size, make=np.empty):
+        return self._downloads.fetch(pieces, convert, size, make)
 
     def fill(self, array, read):
         self._uploads.fill(array, read)

@@ -28,7 +28,16 @@ WEIGHTED = ("sssp", "mst")
 
 
 def changed(columns: dict[str, np.ndarray], name: str, rng: np.random.Generator) -> tuple[dict[str, np.ndarray], str]:
-    """Return the columns with one value that is certainly wrong, and what was changed."""
+    """Return the columns with one value that is certainly wrong, and what was changed.
+
+    "circle": an edge of a forest in place of another one.
+    """
+    if name == "circle":
+        row, other = rng.choice(np.flatnonzero(columns["source"] >= 0), 2, replace=False)
+        rows = {key: columns[key].copy() for key in ("source", "target", "weight")}
+        for values in rows.values():
+            values[row] = values[other]
+        return columns | rows, f"edge of {columns['vertex'][row]}: that of {columns['vertex'][other]}"
     values = columns[name].copy()
     usual = np.flatnonzero((values >= 0) & (values < UNREACHED) & np.isfinite(values.astype(np.float64)))
     row = int(rng.choice(usual))
@@ -67,7 +76,7 @@ def tried(algorithm: str, graph: dgraph.Graph, comm: Comm, seed: int) -> list[tu
 
     right = judged(columns)
     rows = [("nothing", -1, bool(right.passed), str(right), right.seconds)]
-    for name in columns:
+    for name in (*columns, *(["circle"] if algorithm == "mst" else [])):
         for rank in range(comm.size) if name != "vertex" else ():
             rng = np.random.default_rng([seed, rank])
             wrong, text = changed(columns, name, rng) if comm.rank == rank else (columns, "")

@@ -83,14 +83,16 @@ class CpuBackend(Backend):
             return kernel(traced, local, team_of(self.threads))
         interprets = os.environ.get("DGRAPH_COMPILE") == "never"
         kind, team = (InterpretedMachine, team_of(1)) if interprets else (CpuMachine, team_of(self.threads))
-        key = (traced.key, direction, kind, team)
-        machine = machines_of(local).take(key)
+        machines, key = machines_of(local), (traced.key, direction, kind.__name__, team)
+        machine = machines.take(key)
+        at_once = machine is None and self.answers_at_once(traced, local, direction)
+        if at_once:
+            key = (traced.key, direction, ArrayMachine.__name__, team)
+            machine = machines.take(key)
         if machine is not None:
             machine.renew(traced, local)
-        elif self.answers_at_once(traced, local, direction):
-            return ArrayMachine(traced, local, team)
         else:
-            machine = kind(traced, local, team, direction)
+            machine = ArrayMachine(traced, local, team) if at_once else kind(traced, local, team, direction)
             machine.kept_as = None if traced.key is None else key
         return machine
 

@@ -199,11 +199,12 @@ class RoundDriver(ABC):
 
     def _reduced(self, gathered: np.ndarray, size: int, floats: int) -> tuple[np.ndarray, np.ndarray]:
         """Reduce ``size`` integers and ``floats`` floats, added in rank order, so that every rank has the same bits."""
-        sums = np.zeros(floats)
-        for part in gathered[:, size : size + floats]:
+        sums, minima = np.zeros(floats), self.machine.minima
+        for part in gathered[:, size : size + floats] if floats else ():
             sums += np.ascontiguousarray(part).view(np.float64)
-        minima, whole = self.machine.minima, gathered[:, :size].sum(axis=0)
-        whole[size - minima :] = gathered[:, size - minima : size].min(axis=0)
+        whole = np.add.reduce(gathered[:, :size])
+        if minima:
+            whole[size - minima :] = np.minimum.reduce(gathered[:, size - minima : size])
         summaries = gathered[:, size + floats :]
         if summaries.size and summaries[:, 0].all():
             parts, over_all = over_ranks(summaries[:, 1:], self.machine.traced.summary_kind)

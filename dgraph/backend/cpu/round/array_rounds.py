@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -96,9 +97,13 @@ class ArrayMachine(InterpretedMachine):
     remark = REMARK
 
     def __init__(self, traced: Traced, local: LocalGraph, team: Team):
-        self._interprets, self._spent, self._looks = True, 0.0, LOOKS
+        self._interprets = True
         self._stem = compiled_stem(traced)
         super().__init__(traced, local, team, "push")
+
+    def _begin(self, traced: Traced, local: LocalGraph) -> None:
+        self._spent, self._looks = 0.0, LOOKS
+        super()._begin(traced, local)
 
     def in_machine_code(self) -> CpuMachine:
         """Return a machine of compiled rounds for the same program."""
@@ -121,7 +126,7 @@ class ArrayMachine(InterpretedMachine):
             spend(self._stem, time.thread_time() - began)
             self._spent += time.thread_time() - began
         if interprets and (self._spent > PATIENCE or self._compiled_beside()):
-            self._interprets = False
+            self._interprets, self.kept_as = False, None
             with compiling():
                 self.module = module_for(self.traced, may_pull(self.traced, "auto"), pushes=True)
                 super()._call(0, threads=1)
@@ -191,19 +196,19 @@ class Phases:
             W.live[: v.size] = v
             W.live_counts[:] = np.bincount(v // slots.BLOCK, minlength=W.live_counts.size)
         if not self.all:
-            self._sort(v[np.broadcast_to(awake, v.shape)], self.applies, F, P, G, W, c)
+            self._sort(v[spread(awake, v)], self.applies, F, P, G, W, c)
 
     def push(self, t, threads, graph, F, P, G, W, c) -> None:
         """Propose along every edge u → v of an active u, and list the vertices that changed."""
         u = np.arange(c[slots.ROWS]) if self.all else self._frontier(W, c)
-        at_source = tuple(np.broadcast_to(value, u.shape) for value in self.do.at_source(F, P, G, u))
+        at_source = tuple(spread(value, u) for value in self.do.at_source(F, P, G, u))
         changed = _no_change(int((graph[0][u + 1] - graph[0][u]).sum()), len(F[0]))
         for part in pieces(graph[0], u):
             source, e = edges_of(graph[0], u[part])
             v = graph[1][e].astype(np.int64)
             p = self._proposals(graph, F, P, G, tuple(value[part][source] for value in at_source), e, v)
             if self.conditional:
-                kept = np.broadcast_to(self.do.wants(F, P, G, v), v.shape)
+                kept = spread(self.do.wants(F, P, G, v), v)
                 v, p = v[kept], tuple(value[kept] for value in p)
             self._offer(F, v, p, changed)
         self._list(_ascending(changed), F, W, c)
@@ -213,7 +218,7 @@ class Phases:
         rows, changed = self._accepting(F, P, G, c), np.zeros(len(F[0]), bool)
         active = None if self.all else self._active(W, c)
         u = np.arange(c[slots.ROWS])  # values from before the round
-        at_source = tuple(np.broadcast_to(value, u.shape).copy() for value in self.do.at_source(F, P, G, u))
+        at_source = tuple(spread(value, u).copy() for value in self.do.at_source(F, P, G, u))
         for part in pieces(graph[0], rows):
             v, u, e = _entering(graph, rows[part])
             if active is not None:
@@ -227,7 +232,7 @@ class Phases:
         v, u, e = _entering(graph, self._accepting(F, P, G, c))
         folded = np.zeros(c[slots.ROWS], bool)
         folded[v if self.all else v[self._active(W, c)[u]]] = True
-        s = tuple(np.broadcast_to(value, u.shape) for value in self.do.at_source(F, P, G, u))
+        s = tuple(spread(value, u) for value in self.do.at_source(F, P, G, u))
         keys, *values = self._proposals(graph, F, P, G, s, e, v)
         if self.reducer.waits:
             folded[v[keys < 0]] = False
@@ -241,12 +246,12 @@ class Phases:
     def _accepting(self, F, P, G, c) -> np.ndarray:
         """Return the vertices that accept proposals."""
         v = np.arange(c[slots.ROWS])
-        return v[np.broadcast_to(self.do.wants(F, P, G, v), v.shape)] if self.conditional else v
+        return v[spread(self.do.wants(F, P, G, v), v)] if self.conditional else v
 
     def _proposals(self, graph, F, P, G, s: Arrays, e: np.ndarray, v: np.ndarray) -> Arrays:
         """Return the proposals along the edges ``e`` to ``v``."""
         p = self.do.propose(F, P, G, s, graph[2][e] if self.weighted else np.int64(1), v)
-        return tuple(np.broadcast_to(value, v.shape) for value in p)
+        return tuple(spread(value, v) for value in p)
 
     def _frontier(self, W: WorkArrays, c: np.ndarray) -> np.ndarray:
         return lists_of(W, c).queue[: c[slots.QUEUED]].astype(np.int64)
@@ -280,7 +285,7 @@ class Phases:
             awake, dirty, terms, floats = self.do.apply(F, F, P, G, v)
             self.do.reset(F, v)
             self._sum(v, terms, floats, W, c)
-            awake = np.broadcast_to(awake, v.shape)
+            awake = spread(awake, v)
             if self.do.DIRTY:
                 append(W.dirty, v[awake | dirty], W.shared, base + slots.DIRTY_TAIL)
             v = v[awake]
@@ -300,12 +305,12 @@ class Phases:
     def _sum(self, v: np.ndarray, terms: Arrays, floats: Arrays, W: WorkArrays, c: np.ndarray) -> None:
         """Add the terms of vertices to the globals that are reduced; floats by blocks, as compiled rounds do."""
         reduced = (
-            np.min(np.broadcast_to(one, v.shape), initial=TOP) if least else np.broadcast_to(one, v.shape).sum()
+            np.min(spread(one, v), initial=TOP) if least else spread(one, v).sum()
             for one, least in zip(terms, self.minima, strict=False)
         )
         self.do.flush_sums(W.shared, self.do.slot(c) + slots.SUMS_AT, tuple(reduced))
         for i in range(self.float_sums):
-            blocks = np.bincount(v // slots.BLOCK, np.broadcast_to(floats[i], v.shape), int(self.do.blocks_of(c)))
+            blocks = np.bincount(v // slots.BLOCK, spread(floats[i], v), int(self.do.blocks_of(c)))
             W.parts[i : blocks.size * self.float_sums : self.float_sums] = blocks
 
     def lowest(self, t, threads, F, P, G, W, c) -> None:
@@ -338,10 +343,10 @@ class Phases:
         """Combine proposals ``p`` into the vertices ``v``, and mark or list those that changed."""
         for (place, field), proposed in zip(self.fields, p, strict=True):
             values, name = F[place], field.reduce.name  # type: ignore[union-attr]
-            if values.dtype.kind in "iu":
-                ends = np.iinfo(values.dtype)
-                proposed = np.clip(proposed, ends.min, ends.max)
-            proposed = np.broadcast_to(proposed, v.shape).astype(NUMPY.get(field.dtype, field.dtype))
+            if values.dtype.kind in "iu" and proposed.dtype != values.dtype:
+                low, high = ends_of(values.dtype)
+                proposed = np.minimum(np.maximum(proposed, low), high)
+            proposed = spread(proposed, v).astype(NUMPY.get(field.dtype, field.dtype))
             if self.once:
                 better = (values[v] == field.identity) & (proposed != field.identity)
                 values[v[better]] = proposed[better]
@@ -372,10 +377,25 @@ class Phases:
         W.shared[self.do.slot(c) + slots.EDGE_SUM] += F[-1][masters].sum()
 
 
+def spread(value: Any, like: np.ndarray) -> np.ndarray:
+    """Return a value of each element of another array; operators may return one for all."""
+    return value if getattr(value, "shape", None) == like.shape else np.broadcast_to(value, like.shape)
+
+
+@cache
+def ends_of(dtype: np.dtype) -> tuple[int, int]:
+    """Return the smallest and the largest number of an integer type."""
+    return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+
+
 def pieces(offsets: np.ndarray, rows: np.ndarray) -> Iterator[slice]:
     """Yield slices of ``rows`` with about ``PIECE`` edges; a row is never cut."""
-    ends = np.cumsum(offsets[rows + 1] - offsets[rows])
-    edges = int(ends[-1]) if ends.size else 0
+    degrees = offsets[rows + 1] - offsets[rows]
+    edges = int(degrees.sum())
+    if edges <= PIECE:
+        yield slice(0, rows.size)
+        return
+    ends = np.cumsum(degrees)
     cuts = np.searchsorted(ends, np.arange(PIECE, edges, PIECE)) + 1
     bounds = [0, *np.unique(cuts[cuts < rows.size]).tolist(), rows.size]
     yield from map(slice, bounds[:-1], bounds[1:])
@@ -408,17 +428,20 @@ def append(listed: np.ndarray, vertices: np.ndarray, counters: np.ndarray, tail:
     counters[tail] += vertices.size
 
 
+WIDEST = ends_of(np.dtype(np.int64))
+
+
 def saturating_add(a: Any, b: Any) -> np.ndarray:
     """Return a + b, saturated at the ends of int64."""
-    a, b = np.int64(a), np.int64(b)
+    a, b = np.asarray(a, np.int64), np.asarray(b, np.int64)
     total = a + b
-    end = np.where(b > 0, np.iinfo(np.int64).max, np.iinfo(np.int64).min)
-    return np.where(((a ^ total) & (b ^ total)) < 0, end, total)
+    past = ((a ^ total) & (b ^ total)) < 0
+    return np.where(past, np.where(b > 0, *WIDEST[::-1]), total) if past.any() else total
 
 
 def saturating_subtract(a: Any, b: Any) -> np.ndarray:
     """Return a - b, saturated at the ends of int64."""
-    a, b = np.int64(a), np.int64(b)
+    a, b = np.asarray(a, np.int64), np.asarray(b, np.int64)
     total = a - b
-    end = np.where(b < 0, np.iinfo(np.int64).max, np.iinfo(np.int64).min)
-    return np.where(((a ^ b) & (a ^ total)) < 0, end, total)
+    past = ((a ^ b) & (a ^ total)) < 0
+    return np.where(past, np.where(b < 0, *WIDEST[::-1]), total) if past.any() else total

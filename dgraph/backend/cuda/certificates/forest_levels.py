@@ -86,6 +86,20 @@ class ForestLevels:
         """True if the edges contain a circle."""
         return self._shared.n - self.trees != self.edges
 
+    def circle(self) -> tuple[int, Any]:
+        """Return 1 and the first edge that no tree took, on rank 0: lighter edges join its ends [Kruskal]."""
+        if self._shared.comm.rank:  # every rank has the same edges
+            return 0, (-1, -1)
+        kernels, row = self._kernels, rules.FOREST["circle"]
+        kernels.take(words=self._device.xp.zeros((self.edges + 31) // 32, np.uint32))
+        for best in self._taken:
+            kernels.take(best=best)
+            kernels.launch("mark_taken", len(best))
+        kernels.launch("find_circle")
+        first = kernels.violations({"circle": row})["circle"][1]
+        low, high = self._device.get(self._pairs[2 * first : 2 * first + 2]).tolist()
+        return 1, (low, high)
+
     def check(self) -> dict[str, tuple[int, int]]:
         """Check all arcs against the heaviest edges between their ends, and that all edges are arcs; collective."""
         xp, kernels = self._device.xp, self._kernels
@@ -102,7 +116,7 @@ class ForestLevels:
         self._shared.united(words)
         if not self._shared.comm.rank:  # every rank has the same edges
             kernels.launch("prove_edges")
-        names = {name: row for name, row in rules.FOREST.items() if name != "changed"}
+        names = {name: row for name, row in rules.FOREST.items() if name not in ("changed", "circle")}
         return kernels.violations(names)
 
     def heaviest(self, u: int | None, v: int | None) -> np.generic:

@@ -51,6 +51,17 @@ KERNEL rename_ends(i64) {
     for (u64 i = THREAD; i < 2 * env.end; i += THREADS) env.ends[i] = env.joined_to[env.ends[i]];
 }
 
+// Set the bits of the edges that the ``nodes`` nodes of a level took.
+KERNEL mark_taken(i64 nodes) {
+    for (u64 c = THREAD; c < (u64)nodes; c += THREADS)
+        if (env.best[c] != NOBODY) set_bit(env.words, env.best[c]);
+}
+
+// Find the first edge that no node took.
+KERNEL find_circle(i64) {
+    for (u64 e = THREAD; e < env.end; e += THREADS) broken(BROKEN_CIRCLE, !bit(env.words, e), e);
+}
+
 // The latest edge on the way between two vertices; NOBODY if they are in two trees.
 DEVICE u32 latest_of(u32 u, u32 v) {
     u32 latest = 0;

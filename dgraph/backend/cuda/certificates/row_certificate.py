@@ -250,10 +250,8 @@ class RowCertificate:
         search = ClassSearches(kernels, self.shared, self._on_device(), self.directed)
         return search.proved(by_row, by_row if self.shared.alone else self.shared.mine(labels))
 
-    def prove_forest(
-        self, chosen: Any, source: Any, target: Any, weight: Any
-    ) -> tuple[Found, ForestLevels | None] | None:
-        """Check the edges of ``chosen`` vertices, of which ends are gids; None if CPUs are to name a circle."""
+    def prove_forest(self, chosen: Any, source: Any, target: Any, weight: Any) -> tuple[Found, ForestLevels | None]:
+        """Check the edges of ``chosen`` vertices, of which ends are gids; return also the forest."""
         xp, shared = self.device.xp, self.shared
         ends = [(column >= 0) & (column < self.n) for column in (source, target)]
         bad = shared.mine(chosen & ~(ends[0] & ends[1] & (source != target)))
@@ -265,8 +263,16 @@ class RowCertificate:
         low, high = (fold(source[chosen], target[chosen]).astype(np.uint32) for fold in (xp.minimum, xp.maximum))
         real = self.weight_type is not None and self.weight_type.kind == "f"
         weights = weight[chosen].astype(np.float64 if real else np.int64, copy=False)
-        forest = ForestLevels(self._kernels("forest"), shared, low, high, weights, weight.dtype)
-        return None if forest.circular else (violations | forest.check(), forest)
+        kernels = self._kernels("forest")
+        forest = ForestLevels(kernels, shared, low, high, weights, weight.dtype)
+        if forest.circular:  # edges of one weight are in turn by their ends, as on CPUs
+            pairs = xp.empty(2 * len(low), np.uint32)
+            pairs[0::2], pairs[1::2] = high, low
+            order = xp.argsort(pairs.view(np.uint64), kind="stable")
+            forest = ForestLevels(kernels, shared, low[order], high[order], weights[order], weight.dtype)
+            violations["circle"] = forest.circle()
+            return violations, forest
+        return violations | forest.check(), forest
 
     def prove_ranks(self, rank: Any, alpha: float, jump: np.ndarray | None, single: bool) -> RankSteps:
         """Check ranks one by one, and return the iterations' steps."""

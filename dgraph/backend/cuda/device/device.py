@@ -20,6 +20,7 @@ from dgraph.backend.cuda.device.downloads import Downloads
 from dgraph.backend.cuda.device.ipc_memory import IpcMemory
 from dgraph.backend.cuda.device.machine_code import MachineCode, quick
 from dgraph.backend.cuda.device.uploads import PIECE, SLOTS, Pinned, Reader, Uploads
+from dgraph.comm.base import Make
 from dgraph.comm.forks import began
 from dgraph.errors import UsageError
 from dgraph.graph.devices import memory_limit
@@ -264,9 +265,11 @@ class CudaDevice:
         """Return a copy of an array on the host."""
         return self.xp.asnumpy(array)
 
-    def download(self, pieces: Iterable[Any], convert: Callable[[np.ndarray], np.ndarray], size: int) -> np.ndarray:
+    def download(
+        self, pieces: Iterable[Any], convert: Callable[[np.ndarray], np.ndarray], size: int, make: Make = np.empty
+    ) -> np.ndarray:
         """Return ``convert`` of arrays as one host array of ``size`` values, see :meth:`Downloads.fetch`."""
-        return self._downloads.fetch(pieces, convert, size)
+        return self._downloads.fetch(pieces, convert, size, make)
 
     def fill(self, array, read: Reader) -> None:
         """Fill a contiguous array with bytes that threads read, see :meth:`Uploads.fill`."""

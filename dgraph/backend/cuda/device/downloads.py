@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from dgraph.comm.base import Make
+
 PIECE = 4 << 20
 """Bytes of a piece."""
 
@@ -60,7 +62,9 @@ class Downloads:
         self.raw, self.address, self.threads = raw, address, min(threads, THREADS)
         self.slots: list[Slot] = []
 
-    def fetch(self, pieces: Iterable[Any], convert: Callable[[np.ndarray], np.ndarray], size: int) -> np.ndarray:
+    def fetch(
+        self, pieces: Iterable[Any], convert: Callable[[np.ndarray], np.ndarray], size: int, make: Make = np.empty
+    ) -> np.ndarray:
         """Return ``convert`` of GPU arrays as one host array; waits.
 
         Args:
@@ -68,6 +72,7 @@ class Downloads:
                 piece before it is copied.
             convert: makes values of the result from as many values of the field; several threads call it.
             size: sum of the arrays' lengths.
+            make: makes the host array.
         """
         from concurrent.futures import ThreadPoolExecutor
 
@@ -78,7 +83,7 @@ class Downloads:
         with ThreadPoolExecutor(self.threads) as pool:
             for number, piece in enumerate(pieces):
                 if last is None:
-                    values = np.empty(size, convert(np.empty(0, piece.dtype)).dtype)
+                    values = make(size, convert(np.empty(0, piece.dtype)).dtype)
                 slot = self.slots[number % SLOTS]
                 slot.finish()
                 self.raw.copy(slot.address, self.address(piece), piece.nbytes)

@@ -10,6 +10,7 @@ import numpy as np
 from dgraph.backend.cuda.device import downloads, pools
 from dgraph.backend.cuda.device_graph import field_stats
 from dgraph.backend.cuda.device_graph.field_view import FieldView
+from dgraph.comm.base import Make
 from dgraph.result.columns import FieldColumn, Reader, same
 
 FEW = 1 << 19
@@ -45,19 +46,22 @@ class LazyFields(Mapping[str, np.ndarray]):
     def __len__(self) -> int:
         return len(self._names)
 
-    def fetch(self, name: str, convert: Callable[[Any], Any], order: np.ndarray | None) -> np.ndarray | None:
+    def fetch(
+        self, name: str, convert: Callable[[Any], Any], order: np.ndarray | None, make: Make = np.empty
+    ) -> np.ndarray | None:
         """Return ``convert`` of a field as a new array on the host; the GPU keeps the field.
 
         Args:
             name: the field.
             convert: makes a column of values, one for one.
             order: lids, in the order of the column; None: ascending.
+            make: makes the array of more than ``FEW`` values.
 
         Returns:
             The column; None if the field is on the host.
         """
         column = self._on_device.get(name)
-        return None if column is None else self._downloaded(column, convert, order)
+        return None if column is None else self._downloaded(column, convert, order, make)
 
     def read(self, name: str, convert: Callable[[Any], Any], reader: Reader) -> np.ndarray | None:
         """Return what ``reader`` finds in ``convert`` of a field on the GPU; None if the field is on the host."""
@@ -67,14 +71,16 @@ class LazyFields(Mapping[str, np.ndarray]):
         with self.device.using():
             return reader(lambda index: convert(column.values_at(index)), len(column), READ, self.device.get)
 
-    def _downloaded(self, column: FieldView, convert: Callable[[Any], Any], order: np.ndarray | None) -> np.ndarray:
+    def _downloaded(
+        self, column: FieldView, convert: Callable[[Any], Any], order: np.ndarray | None, make: Make = np.empty
+    ) -> np.ndarray:
         size, device = len(column), self.device
         with device.using():
             if size <= FEW:
                 return convert(device.get(column.piece(slice(0, size), order)))
             rows = downloads.PIECE // column.dtype.itemsize
             parts = (slice(first, min(first + rows, size)) for first in range(0, size, rows))
-            return device.download((column.piece(part, order) for part in parts), convert, size)
+            return device.download((column.piece(part, order) for part in parts), convert, size, make)
 
     def leave(self, number: int, device: Any) -> None:
         """Move everything on GPU ``number`` to the host, without further GPU memory."""

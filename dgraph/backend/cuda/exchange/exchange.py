@@ -158,17 +158,12 @@ class Exchange:
             with self._timer:
                 self.machine.end_join()
 
-    @contextmanager
-    def notifying(self) -> Iterator[None]:
-        """Notify the peers of an error in the body, so that their GPUs do not wait for this one."""
-        try:
-            yield
-        except Exception:
-            self.post.broken = True
-            with suppress(Exception):  # the GPU itself may have failed
-                self.machine.launch(("round_kernels", "abort_peers", self.comm.rank))
-                self.device.wait()
-            raise
+    def abort_peers(self) -> None:
+        """Notify the peers of an error on this rank, so that their GPUs do not wait for this one."""
+        self.post.broken = True
+        with suppress(Exception):  # the GPU itself may have failed
+            self.machine.launch(("round_kernels", "abort_peers", self.comm.rank))
+            self.device.wait()
 
     @contextmanager
     def timed_outside(self) -> Iterator[None]:
@@ -210,13 +205,14 @@ class Exchange:
         """Encode an exchange as the kernels' argument; 0 if no vertex of the role is shared."""
         if not self._role_sizes[role]:
             return 0
-        flags = (
-            (state.ARG_REDUCES, reduces), (state.ARG_DENSE, dense), (state.ARG_WHOLE, whole),
-            (state.ARG_MARKED, marked), (state.ARG_JOINS, joins), (state.ARG_FAILED, failed),
-            (state.ARG_DIRECT, self.direct),
+        asked = (
+            state.ROLES[role] << state.ARG_ROLE | reduces << state.ARG_REDUCES | dense << state.ARG_DENSE
+            | whole << state.ARG_WHOLE | marked << state.ARG_MARKED | joins << state.ARG_JOINS
+            | failed << state.ARG_FAILED | self.direct << state.ARG_DIRECT
         )  # fmt: skip
-        asked = sum(self._bit[name] for name in fields) | state.ROLES[role] << state.ARG_ROLE
-        return asked | sum(1 << bit for bit, wanted in flags if wanted)
+        for name in fields:
+            asked |= self._bit[name]
+        return asked
 
     def _exchange(self, asked: int) -> bool:
         """Run one exchange; return False if there is none to run."""

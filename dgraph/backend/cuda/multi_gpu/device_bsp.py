@@ -103,10 +103,14 @@ class DeviceBsp:
         All ranks return at the same round. A rank that fails notifies the others, which then give up too.
         """
         began, end = time.perf_counter(), min(limit, self.machine.round + control.RING)
-        with self.exchange.notifying(), self.exchange.timed_outside():
-            self.machine.prepare()
-            while self._turn(end, time.perf_counter() - began > HOST_CHECK_TIME):
-                pass
+        try:
+            with self.exchange.timed_outside():
+                self.machine.prepare()
+                while self._turn(end, time.perf_counter() - began > HOST_CHECK_TIME):
+                    pass
+        except Exception:
+            self.exchange.abort_peers()
+            raise
         self.exchange.check()
         return True
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 import numpy as np
@@ -55,8 +54,8 @@ class DeviceExchange(Protocol):
     def begin(self, record: Any) -> None:
         """Serve another run."""
 
-    def notifying(self) -> AbstractContextManager[None]:
-        """Notify the peers of an error in the body."""
+    def abort_peers(self) -> None:
+        """Notify the peers of an error on this rank."""
 
     def check(self) -> None:
         """Raise if a peer has failed."""
@@ -245,7 +244,7 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
         """
         assert self.device_exchange is not None
         ahead = control.NEXT_LARGE if self.runs_persistent_bfs else control.NEXT_ANY
-        with self.device_exchange.notifying():
+        try:
             if self.repeats:
                 self._wake()
             asked = control.STARTED << control.END_PHASE_BIT | ahead << control.END_NEXT_BIT
@@ -253,6 +252,9 @@ class GpuMachine(EdgePhase, RoundLog, Renewal, GpuSnapshot):
             if self.uses_union_find or ahead:
                 return True
             self.read()
+        except Exception:
+            self.device_exchange.abort_peers()
+            raise
         self.device_exchange.check()
         return not self.words[control.RETURN_STATE]
 
