@@ -43,7 +43,7 @@ MEMBERS = [
         ("u64*", "starts"), ("u32*", "targets"), ("u64*", "keys"), ("u32*", "kept"), ("u32*", "touched"),
         ("u32*", "sources"), ("u32*", "entered"), ("void*", "listed"), ("const void*", "moved"),
         ("void*", "weights"), ("const i64*", "octaves"), ("const dist_t*", "claimed"), ("const dist_t*", "window"),
-        ("const i64*", "parents"), ("const i64*", "by"), ("u32*", "narrowed"), ("u32*", "joined"),
+        ("const i64*", "parents"), ("u32*", "narrowed"), ("u32*", "joined"),
         ("u32*", "tight"), ("u32*", "pointers"), ("u32*", "level"), ("u64*", "broken"),
     )),
 ]  # fmt: skip
@@ -93,7 +93,7 @@ class BuildKernels:
         device: the device.
         counters: uint64 (COUNTERS,) on the device; kernels add to it.
         arrays: arrays that kernels use, by name of the ``Env`` member.
-        in_place: True if listed edges become the rows where they lie.
+        in_place: True if listed edges may be overwritten: they become rows where they lie.
     """
 
     def __init__(self, draft: BuildPlan, device, rank: int, parts: int, proof: str | None = None):

@@ -35,18 +35,18 @@ DEVICE i64 whole_weight(const void* weights, u64 e) {
     return env.weight_bytes == 8 ? ((const i64*)weights)[e] : (i64)((const int*)weights)[e];
 }
 
-// Keys in whose order degrees fall.
+// Replace degrees by keys in whose order they fall, each with its vertex below; 32 bits hold the degrees.
 KERNEL key_degrees(i64) {
-    for (u64 v = THREAD; v < env.n; v += THREADS) env.keys[v] = ~env.counts[v];
+    for (u64 v = THREAD; v < env.n; v += THREADS) env.counts[v] = ~env.counts[v] << 32 | v;
 }
 
-// Number the vertices in the order ``by``; ``keys`` become the degrees in that order.
+// Number the vertices in the order of the sorted keys, which become the degrees in that order.
 KERNEL renumber(i64) {
     for (u64 lid = THREAD; lid < env.n; lid += THREADS) {
-        const u64 v = (u64)env.by[lid];
+        const u64 key = env.counts[lid], v = (u32)key;
         env.original[lid] = (vertex_id)v;
         env.lids[v] = (u32)lid;
-        env.keys[lid] = env.counts[v];
+        env.counts[lid] = (u32)~(key >> 32);
     }
 }
 

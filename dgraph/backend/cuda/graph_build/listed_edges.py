@@ -103,13 +103,13 @@ def fits(plan: BuildPlan, device) -> bool:
     need = (16 + weight) * plan.items + building(
         plan.n, plan.n, plan.arcs, 1, ids=4, weight=weight, renumbered=True, listed=plan.listed is not None
     )
-    need -= (4 + weight) * plan.items * in_place(plan)
+    need -= (4 + weight) * plan.items * (in_place(plan) and not plan.both)
     return need <= device.free(need * SHARE) // SHARE
 
 
 def in_place(plan: BuildPlan) -> bool:
-    """Return True if the list may become the rows: an arc an edge, and the host does not need the list any more."""
-    return plan.directed and not plan.both and 0 < plan.items < GONE
+    """Return True if the list may become the rows, or be grouped as they are."""
+    return 0 < plan.items < GONE
 
 
 def listed_edges(raw: RawEdges | RawRows, plan: BuildPlan, device) -> UploadedEdges | None:
