@@ -12,7 +12,16 @@ from dgraph.backend.cuda.graph_build.build_kernels import HASH, HASH_BACK, Build
 from dgraph.backend.cuda.graph_build.build_plan import BuildPlan
 from dgraph.backend.cuda.graph_build.build_rows import BuiltCsr
 from dgraph.backend.cuda.graph_build.built_graph import BuiltGraph
-from dgraph.backend.cuda.graph_build.listed_edges import UploadedEdges, fits, in_place, listed_edges, numbered, plan_of
+from dgraph.backend.cuda.graph_build.listed_edges import (
+    UploadedEdges,
+    drop_columns,
+    fits,
+    in_place,
+    listed_edges,
+    numbered,
+    on_gpu,
+    plan_of,
+)
 from dgraph.backend.cuda.graph_build.ownership import place
 from dgraph.backend.cuda.graph_build.vertices import BuiltVertices
 from dgraph.comm import Comm
@@ -28,13 +37,6 @@ from dgraph.graph.load_options import LoadOptions
 
 class NotMirrored(Exception):
     """An undirected graph was listed in which some arc lacks its reverse of the same weight."""
-
-
-def _drop_columns(raw: RawEdges | RawRows, device: Any) -> None:
-    """Drop columns that a file's reader left on the GPU, so that their memory is freed with the list."""
-    for name, column in list(vars(raw).items()):
-        if isinstance(column, device.xp.ndarray) and not isinstance(column, np.ndarray):
-            setattr(raw, name, None)
 
 
 class LoadedGraph(BuiltGraph):
@@ -66,13 +68,13 @@ class LoadedGraph(BuiltGraph):
         plan = None if consecutive is None else plan_of(consecutive, options)
         if consecutive is None or plan is None:
             return None
-        edges = listed_edges(consecutive, plan, device) if fits(plan, device) else None
+        edges = listed_edges(consecutive, plan, device) if fits(plan, device, on_gpu(consecutive, device)) else None
         if edges is None:
             return None
         ids = getattr(consecutive, "ids", None) or ConsecutiveIds(plan.n)
         if in_place(plan):
             for listed in (raw, consecutive):
-                _drop_columns(listed, device)
+                drop_columns(listed, device)
         try:
             return cls(plan, edges, ids, comm, device, policy, options, renumber)
         except NotMirrored:
@@ -132,7 +134,7 @@ class LoadedGraph(BuiltGraph):
         listed = None if plan.rule is not None or rows.weights is None else rows.weights.dtype
         both = graph.directed and not plan.directed
         plan = replace(plan, items=graph.arcs, both=both, listed=listed, formula=Formula("listed"), own_weights=False)
-        if not fits(plan, device):
+        if not fits(plan, device, lent=True):
             return Graph(change(graph.block, graph.comm), graph.comm)
         with device.using():
             gids = None if vertices.place is None else vertices.original
