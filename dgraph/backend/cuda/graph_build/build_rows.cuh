@@ -78,15 +78,17 @@ KERNEL load(i64) {
     });
 }
 
-// Mark the keys to keep, and count those equal to the key before.
+// Mark the keys to keep, and count those equal to the key before. Loops that are not kept are here only where rows were
+// placed as they are listed.
 KERNEL choose(i64 keep_parallel) {
     u64 equal = 0, loops = 0;
     for (u64 i = THREAD; i < env.end - env.begin; i += THREADS) {
         const u64 key = env.keys[i] >> env.packed;
-        const bool again = key == env.keys[(i64)i - 1] >> env.packed;
-        env.kept[i] = !again || keep_parallel;
+        const bool loop = (u32)key == (u32)(env.row + (key >> 32)), dropped = loop && !env.keep_loops;
+        const bool again = !dropped && key == env.keys[(i64)i - 1] >> env.packed;
+        env.kept[i] = !dropped && (!again || keep_parallel);
         equal += again;
-        loops += again && (u32)key == (u32)(env.row + (key >> 32));
+        loops += again && loop;
     }
     if (equal) atomicAdd(env.counters + EQUAL, equal);
     if (loops) atomicAdd(env.counters + EQUAL_LOOPS, loops);

@@ -17,6 +17,7 @@ from dgraph.backend.cuda.graph_build import build_kernels
 from dgraph.backend.cuda.graph_build.build_kernels import BuildKernels
 from dgraph.backend.cuda.graph_build.build_memory import building, demand, piece
 from dgraph.backend.cuda.graph_build.build_plan import BuildPlan
+from dgraph.backend.cuda.graph_build.streamed_rows import place_rows
 from dgraph.backend.cuda.graph_build.vertices import BuiltVertices, starts_of
 from dgraph.comm import Comm
 
@@ -65,7 +66,11 @@ def rows(draft: BuildPlan, vertices: BuiltVertices, kernels: BuildKernels, comm:
         if kernels.in_place:
             need -= (4 + (0 if draft.listed is None else draft.listed.itemsize)) * draft.items
         demand(need, device, f"{drawn:,} arcs")
-        if kernels.in_place and draft.both:
+        if kernels.listed_rows is not None:
+            targets, weights = place_rows(kernels.listed_rows, kernels, starts, kernels.arrays["offsets"])
+            kernels.take(offsets=None)
+            starts = starts[1:]
+        elif kernels.in_place and draft.both:
             targets, weights = _with_reverses(draft, kernels, starts, size, drawn)
             starts = starts[1:]
         else:

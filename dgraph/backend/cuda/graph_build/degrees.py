@@ -23,6 +23,7 @@ from dgraph.backend.cuda.graph_build.vertices import NARROW, BuiltVertices, star
 from dgraph.comm import Comm
 from partitioning import Placement
 
+
 def degrees(built: BuiltCsr, vertices: BuiltVertices, whole_rows: bool, comm: Comm, device):
     """Return the out-degrees of this rank's vertices, by position; uint32 if that suffices; collective.
 

@@ -15,6 +15,7 @@ import numpy as np
 from dgraph.backend.cuda.graph_build.build_kernels import GONE
 from dgraph.backend.cuda.graph_build.build_memory import building, listing
 from dgraph.backend.cuda.graph_build.build_plan import MOST, BuildPlan
+from dgraph.backend.cuda.graph_build.streamed_rows import piece_of
 from dgraph.graph.build.id_bitmap import SMALL
 from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.build.rows_from_file import RawRows
@@ -45,6 +46,7 @@ class UploadedEdges:
         weights: (edges,), or None.
         offsets: of rows, uint64 (n + 1,); then ``sources`` are the vertex of each row, None for 0 … n - 1. Else None.
         lent: True if targets or weights belong to a graph.
+        rows: rows in the host's memory that are placed piece by piece; then the columns are None.
     """
 
     sources: Any
@@ -52,6 +54,7 @@ class UploadedEdges:
     weights: Any
     offsets: Any = None
     lent: bool = False
+    rows: RawRows | None = None
 
 
 def numbered(raw: RawEdges | RawRows, options: LoadOptions, device) -> RawEdges | RawRows | None:
@@ -149,16 +152,18 @@ def plan_of(raw: RawEdges | RawRows, options: LoadOptions) -> BuildPlan | None:
     )  # fmt: skip
 
 
-def fits(plan: BuildPlan, device, already: int = 0, lent: bool = False) -> bool:
-    """Return True if edges and graph, of which ``already`` bytes are there, take at most a share of the free memory."""
+def fits(plan: BuildPlan, device, raw: RawEdges | RawRows | None) -> bool:
+    """Return True if edges and graph take at most a share of the free memory; ``raw``: None for a graph's rows."""
     weight = 0 if plan.weight_type is None else plan.weight_type.itemsize
     listed = 0 if plan.listed is None else plan.listed.itemsize
     need = building(plan.n, plan.n, plan.arcs, 1, ids=4, weight=weight, renumbered=True, listed=bool(listed))
-    if in_place(plan) and not lent:
+    if raw is not None and streams(raw, plan):
+        need += piece_of(plan.items) * (4 + listed)
+    elif raw is not None and in_place(plan):
         need = max(need, listing(plan.n, plan.items, plan.arcs, listed, plan.both))
     else:
         need += (8 + listed) * plan.items
-    return _spared(need - already, device)
+    return _spared(need - (0 if raw is None else on_gpu(raw, device)), device)
 
 
 def _spared(need: int, device) -> bool:
@@ -171,8 +176,16 @@ def in_place(plan: BuildPlan) -> bool:
     return 0 < plan.items < GONE
 
 
+def streams(raw: RawEdges | RawRows, plan: BuildPlan) -> bool:
+    """Return True if the rows are in the host's memory, and an entry is an arc."""
+    return isinstance(raw, RawRows) and isinstance(raw.targets, np.ndarray) and in_place(plan) and not plan.both
+
+
 def listed_edges(raw: RawEdges | RawRows, plan: BuildPlan, device) -> UploadedEdges | None:
     """Upload edges; None if an id or a weight is one that the host refuses."""
+    if streams(raw, plan):
+        rows = raw if plan.listed is not None else replace(raw, weights=None)
+        return UploadedEdges(None, None, None, device.put(raw.offsets.view(np.uint64)), rows=rows)
     weights = None if plan.listed is None or raw.weights is None else device.put(raw.weights)
     if weights is not None and weights.dtype.kind == "f" and bool(device.xp.isnan(weights).any()):
         return None

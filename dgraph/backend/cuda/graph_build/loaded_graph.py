@@ -19,10 +19,10 @@ from dgraph.backend.cuda.graph_build.listed_edges import (
     in_place,
     listed_edges,
     numbered,
-    on_gpu,
     plan_of,
 )
 from dgraph.backend.cuda.graph_build.ownership import place
+from dgraph.backend.cuda.graph_build.streamed_rows import WrongList
 from dgraph.backend.cuda.graph_build.vertices import BuiltVertices
 from dgraph.comm import Comm
 from dgraph.graph.block import EdgeBlock
@@ -68,7 +68,7 @@ class LoadedGraph(BuiltGraph):
         plan = None if consecutive is None else plan_of(consecutive, options)
         if consecutive is None or plan is None:
             return None
-        edges = listed_edges(consecutive, plan, device) if fits(plan, device, on_gpu(consecutive, device)) else None
+        edges = listed_edges(consecutive, plan, device) if fits(plan, device, consecutive) else None
         if edges is None:
             return None
         ids = getattr(consecutive, "ids", None) or ConsecutiveIds(plan.n)
@@ -77,7 +77,7 @@ class LoadedGraph(BuiltGraph):
                 drop_columns(listed, device)
         try:
             return cls(plan, edges, ids, comm, device, policy, options, renumber)
-        except NotMirrored:
+        except (NotMirrored, WrongList):
             return None
 
     def opened(self, policy: str) -> Partitioned:
@@ -89,6 +89,11 @@ class LoadedGraph(BuiltGraph):
     def _kernels(self) -> BuildKernels:
         """Return the kernels, with the edges, which they drop when rows are filled."""
         kernels, edges = super()._kernels(), self._edges.pop()
+        if edges.rows is not None:
+            kernels.listed_rows, edges.rows = edges.rows, None
+            kernels.take(offsets=edges.offsets)
+            edges.offsets = None
+            return kernels
         if edges.offsets is not None:
             gids, edges.sources = edges.sources, self.built_on.xp.empty(max(edges.targets.size, 1), np.uint32)
             kernels.take(starts=edges.offsets, targets=edges.sources)
@@ -134,7 +139,7 @@ class LoadedGraph(BuiltGraph):
         listed = None if plan.rule is not None or rows.weights is None else rows.weights.dtype
         both = graph.directed and not plan.directed
         plan = replace(plan, items=graph.arcs, both=both, listed=listed, formula=Formula("listed"), own_weights=False)
-        if not fits(plan, device, lent=True):
+        if not fits(plan, device, None):
             return Graph(change(graph.block, graph.comm), graph.comm)
         with device.using():
             gids = None if vertices.place is None else vertices.original

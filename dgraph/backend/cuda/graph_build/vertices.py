@@ -86,7 +86,7 @@ def whole(draft: BuildPlan, kernels: BuildKernels, renumber: bool | None) -> Bui
 
 
 def starts_of(vertices: BuiltVertices, kernels: BuildKernels) -> Any:
-    """Return two zeros and the arcs drawn from each position that are placed here: uint64, what ``starts`` of kernels is."""
+    """Return two zeros and the arcs drawn from each position that are placed here: uint64; kernels' ``starts``."""
     starts, vertices.starts = vertices.starts, None
     counted = starts is not None
     if starts is None:
