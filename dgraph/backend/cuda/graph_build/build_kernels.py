@@ -39,7 +39,8 @@ MEMBERS = [
     ("i64 least", 1), ("i64 cutoff", 1), ("double real_cutoff", 1),
     *((f"{kind} {name}", 1) for kind, name in (
         ("const i64*", "bounds"), ("const u64*", "offsets"), ("const u32*", "hubs"), ("u64*", "counts"),
-        ("u64*", "counters"), ("u32*", "rows"), ("u32*", "columns_here"), ("u32*", "words"), ("u32*", "before"), ("u32*", "tally"),
+        ("u64*", "counters"), ("u32*", "rows"), ("u32*", "columns_here"), ("u32*", "words"), ("u32*", "before"),
+        ("u32*", "tally"),
         ("u32*", "lids"), ("vertex_id*", "original"), ("const vertex_id*", "asked"), ("u32*", "found"),
         ("u64*", "starts"), ("u32*", "targets"), ("u64*", "keys"), ("u32*", "kept"), ("u32*", "touched"),
         ("u32*", "sources"), ("u32*", "entered"), ("void*", "listed"), ("const void*", "moved"),
