@@ -10,8 +10,9 @@ from emulated import needs_compiler
 import dgraph
 from dgraph.backend import build
 from dgraph.backend.cuda.backend import CudaBackend
+from dgraph.backend.cuda.device_graph import placed_rows
 from dgraph.backend.cuda.gpu_options import GpuPlan
-from dgraph.backend.cuda.graph_build import build_memory, listed_edges, loaded_graph, streamed_rows
+from dgraph.backend.cuda.graph_build import build_memory, listed_edges, loaded_graph
 from dgraph.backend.cuda.graph_load import plain_lines, record_columns
 from dgraph.comm import SerialComm
 from dgraph.errors import DataError
@@ -32,7 +33,7 @@ def opened(monkeypatch):
         monkeypatch.setattr(build, "FEW", 0)
         monkeypatch.setattr(record_columns, "LEAST", 0)
         monkeypatch.setattr(record_columns, "PIECE", 31)
-        monkeypatch.setattr(streamed_rows, "LEAST", 38)
+        monkeypatch.setattr(placed_rows, "LEAST", 38)
         monkeypatch.setattr(build_memory, "LEAST", 37)  # many pieces, and rows longer than a piece
         return gpu
 

@@ -21,7 +21,7 @@ PIECE = 4 << 20
 """Bytes of a piece."""
 
 SLOTS = 16
-"""Pieces of pinned memory, kept as long as the process: 64 MiB."""
+"""Most pieces of pinned memory, as many as were needed and kept as long as the process: 64 MiB."""
 
 Reader = Callable[[np.ndarray, int], None]
 """``read(place, first)`` writes the bytes from ``first`` on into ``place``, uint8; several threads call it."""
@@ -50,10 +50,10 @@ class Uploads:
     def streamed(self, size: int, read: Reader) -> Iterator[Callable[[Any], None]]:
         """Yield a function that fills an array with the next of ``size`` bytes; threads read further ones meanwhile."""
         with self.pinned.lock:
-            if not self.pinned.slots:
-                memory = self.raw.pinned(SLOTS * PIECE)
-                self.pinned.slots += (Slot(memory[k * PIECE :][:PIECE], self.raw.event()) for k in range(SLOTS))
             slots, sent = self.pinned.slots, 0
+            if (more := min(SLOTS, -(-size // PIECE)) - len(slots)) > 0:
+                memory = self.raw.pinned(more * PIECE)
+                slots += (Slot(memory[k * PIECE :][:PIECE], self.raw.event()) for k in range(more))
             filling: deque[tuple[Slot, int]] = deque()
             with pool(self.threads) as workers:
 

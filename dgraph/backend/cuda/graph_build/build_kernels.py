@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 RUN, STRETCH = 32, 32
 """Consecutive items of one thread: words of a vertex set (RUN), entries of rows (STRETCH)."""
 
-LOOPS, EQUAL, EQUAL_LOOPS, MOST, KEPT_LOOPS, HASH, HASH_BACK, VERTICES_HERE, EMPTY, WRONG, COUNTERS = range(11)
+LOOPS, EQUAL, EQUAL_LOOPS, MOST, KEPT_LOOPS, HASH, HASH_BACK, VERTICES_HERE, EMPTY, COUNTERS = range(10)
 GONE = 2**32 - 1
 """Mark of a slot whose entry was taken, in ``listed_rows.cuh``."""
 CUT_OUTGOING, CUT_INCOMING, CUT_GRID, CUT_HUBS = range(4)

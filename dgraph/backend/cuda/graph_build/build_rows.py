@@ -13,13 +13,17 @@ from typing import Any
 import numpy as np
 
 from dgraph.backend.cuda.device_graph.graph_size import WIDE
+from dgraph.backend.cuda.device_graph.placed_rows import placed
 from dgraph.backend.cuda.graph_build import build_kernels
 from dgraph.backend.cuda.graph_build.build_kernels import BuildKernels
 from dgraph.backend.cuda.graph_build.build_memory import building, demand, piece
 from dgraph.backend.cuda.graph_build.build_plan import BuildPlan
-from dgraph.backend.cuda.graph_build.streamed_rows import place_rows
 from dgraph.backend.cuda.graph_build.vertices import BuiltVertices, starts_of
 from dgraph.comm import Comm
+
+
+class WrongList(Exception):
+    """A value of a list is wrong."""
 
 
 @dataclass
@@ -67,9 +71,8 @@ def rows(draft: BuildPlan, vertices: BuiltVertices, kernels: BuildKernels, comm:
             need -= (4 + (0 if draft.listed is None else draft.listed.itemsize)) * draft.items
         demand(need, device, f"{drawn:,} arcs")
         if kernels.listed_rows is not None:
-            targets, weights = place_rows(kernels.listed_rows, kernels, starts, kernels.arrays["offsets"])
-            kernels.take(offsets=None)
             starts = starts[1:]
+            targets, weights = _placed(kernels, starts, vertices)
         elif kernels.in_place and draft.both:
             targets, weights = _with_reverses(draft, kernels, starts, size, drawn)
             starts = starts[1:]
@@ -87,6 +90,22 @@ def rows(draft: BuildPlan, vertices: BuiltVertices, kernels: BuildKernels, comm:
         listed = None if weights is None else weights[:drawn]
         arcs = _cleaned(kernels, starts, targets, listed, size, drawn, longest, draft.keep_parallel)
         return _finished(draft, vertices, kernels, starts, targets, weights, arcs)
+
+
+def _placed(kernels: BuildKernels, starts: Any, vertices: BuiltVertices) -> tuple[Any, Any]:
+    """Return targets and weights of the host's rows by position; loops among them are dropped later.
+
+    Raises:
+        WrongList: the host is to refuse the rows: it names the place.
+    """
+    listed = kernels.listed_rows
+    offsets, place = kernels.arrays["offsets"], vertices.place
+    targets, weights, (wrong, loops) = placed(kernels.device, offsets, starts, place, listed.targets, listed.weights)
+    if wrong:
+        raise WrongList
+    kernels.counters[build_kernels.LOOPS : build_kernels.LOOPS + 1] = np.uint64(loops)
+    kernels.take(offsets=None)
+    return targets, weights
 
 
 def _moved(kernels: BuildKernels, drawn: int) -> tuple[Any, Any]:

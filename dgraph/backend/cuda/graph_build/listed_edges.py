@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from dgraph.backend.cuda.device_graph.placed_rows import piece_of
 from dgraph.backend.cuda.graph_build.build_kernels import GONE
 from dgraph.backend.cuda.graph_build.build_memory import building, listing
 from dgraph.backend.cuda.graph_build.build_plan import MOST, BuildPlan
-from dgraph.backend.cuda.graph_build.streamed_rows import piece_of
 from dgraph.graph.build.id_bitmap import SMALL
 from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.build.rows_from_file import RawRows

@@ -73,19 +73,3 @@ KERNEL add_reverses(i64) {
         if (env.weights) copy_weight(env.weights, from, env.weights, to);
     });
 }
-
-// Place the entries ``begin .. end`` of rows by gid, which start at ``starts``, in the rows by position, which start at
-// ``counts[position + 1]``. The entries' targets and weights lie in ``entered`` and ``listed`` from 0 on.
-KERNEL place_rows(i64) {
-    u64 wrong = 0, loops = 0;
-    walk(0, env.row_end, env.begin, env.end, [&](u64 row, u64 e) {
-        const u64 place = env.counts[numbered((u32)row) + 1] + (e - env.starts[row]);
-        const u32 v = env.entered[e - env.begin];
-        wrong += v >= env.n;
-        loops += v == row;
-        env.targets[place] = v < env.n ? numbered(v) : 0;
-        if (env.listed) copy_weight(env.listed, e - env.begin, env.weights, place);
-    });
-    if (wrong) atomicAdd(env.counters + WRONG, wrong);
-    if (loops) atomicAdd(env.counters + LOOPS, loops);
-}

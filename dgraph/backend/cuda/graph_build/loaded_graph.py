@@ -10,7 +10,7 @@ import numpy as np
 
 from dgraph.backend.cuda.graph_build.build_kernels import HASH, HASH_BACK, BuildKernels
 from dgraph.backend.cuda.graph_build.build_plan import BuildPlan
-from dgraph.backend.cuda.graph_build.build_rows import BuiltCsr
+from dgraph.backend.cuda.graph_build.build_rows import BuiltCsr, WrongList
 from dgraph.backend.cuda.graph_build.built_graph import BuiltGraph
 from dgraph.backend.cuda.graph_build.listed_edges import (
     UploadedEdges,
@@ -22,7 +22,6 @@ from dgraph.backend.cuda.graph_build.listed_edges import (
     plan_of,
 )
 from dgraph.backend.cuda.graph_build.ownership import place
-from dgraph.backend.cuda.graph_build.streamed_rows import WrongList
 from dgraph.backend.cuda.graph_build.vertices import BuiltVertices
 from dgraph.comm import Comm
 from dgraph.graph.block import EdgeBlock
