@@ -20,6 +20,7 @@ from dgraph.backend.cuda.graph_build.build_memory import building, demand, piece
 from dgraph.backend.cuda.graph_build.build_plan import BuildPlan
 from dgraph.backend.cuda.graph_build.vertices import BuiltVertices, starts_of
 from dgraph.comm import Comm
+from dgraph.graph.build.rows_from_file import RawRows
 
 
 class WrongList(Exception):
@@ -72,7 +73,7 @@ def rows(draft: BuildPlan, vertices: BuiltVertices, kernels: BuildKernels, comm:
         demand(need, device, f"{drawn:,} arcs")
         if kernels.listed_rows is not None:
             starts = starts[1:]
-            targets, weights = _placed(kernels, starts, vertices)
+            targets, weights = _placed(kernels.listed_rows, kernels, starts, vertices)
         elif kernels.in_place and draft.both:
             targets, weights = _with_reverses(draft, kernels, starts, size, drawn)
             starts = starts[1:]
@@ -92,13 +93,12 @@ def rows(draft: BuildPlan, vertices: BuiltVertices, kernels: BuildKernels, comm:
         return _finished(draft, vertices, kernels, starts, targets, weights, arcs)
 
 
-def _placed(kernels: BuildKernels, starts: Any, vertices: BuiltVertices) -> tuple[Any, Any]:
+def _placed(listed: RawRows, kernels: BuildKernels, starts: Any, vertices: BuiltVertices) -> tuple[Any, Any]:
     """Return targets and weights of the host's rows by position; loops among them are dropped later.
 
     Raises:
         WrongList: the host is to refuse the rows: it names the place.
     """
-    listed = kernels.listed_rows
     offsets, place = kernels.arrays["offsets"], vertices.place
     targets, weights, (wrong, loops) = placed(kernels.device, offsets, starts, place, listed.targets, listed.weights)
     if wrong:

@@ -83,14 +83,12 @@ def numbered(raw: RawEdges | RawRows, options: LoadOptions, device) -> RawEdges 
     del occurs
     starts = np.array([0, ids.size], np.int64)
     sparse = SparseIds(ids, starts, np.zeros(1, np.int64))
-    consecutive = replace(raw, src=None, dst=None, n=ids.size, base=0, ids=sparse)
-    drop_columns(raw, device)  # they are overwritten, and the host would have to read them again
-    for name in ("src", "dst"):
-        column = columns.pop(0)
-        numbers = column if column.dtype == np.uint32 else xp.empty(column.size, np.uint32)
+    numbers = [column if column.dtype == np.uint32 else xp.empty(column.size, np.uint32) for column in columns[:2]]
+    for column, places in zip(columns, numbers, strict=False):
         for first in range(0, column.size, SOME):
-            numbers[first : first + SOME] = gids[column[first : first + SOME]]
-        setattr(consecutive, name, numbers)
+            places[first : first + SOME] = gids[column[first : first + SOME]]
+    consecutive = replace(raw, src=numbers[0], dst=numbers[1], n=ids.size, base=0, ids=sparse)
+    drop_columns(raw, device)  # they were overwritten: the host is to read them again
     return consecutive
 
 
@@ -157,8 +155,8 @@ def fits(plan: BuildPlan, device, raw: RawEdges | RawRows | None) -> bool:
     weight = 0 if plan.weight_type is None else plan.weight_type.itemsize
     listed = 0 if plan.listed is None else plan.listed.itemsize
     need = building(plan.n, plan.n, plan.arcs, 1, ids=4, weight=weight, renumbered=True, listed=bool(listed))
-    if raw is not None and streams(raw, plan):
-        need += piece_of(plan.items) * (4 + listed)
+    if raw is not None and host_rows(raw, plan) is not None:
+        need = max(need, 24 * (plan.n + 2) + (4 + listed) * (plan.items + piece_of(plan.items)))
     elif raw is not None and in_place(plan):
         need = max(need, listing(plan.n, plan.items, plan.arcs, listed, plan.both))
     else:
@@ -176,16 +174,17 @@ def in_place(plan: BuildPlan) -> bool:
     return 0 < plan.items < GONE
 
 
-def streams(raw: RawEdges | RawRows, plan: BuildPlan) -> bool:
-    """Return True if the rows are in the host's memory, and an entry is an arc."""
-    return isinstance(raw, RawRows) and isinstance(raw.targets, np.ndarray) and in_place(plan) and not plan.both
+def host_rows(raw: RawEdges | RawRows, plan: BuildPlan) -> RawRows | None:
+    """Return rows in the host's memory if an entry is an arc, so that they can be placed piece by piece; else None."""
+    able = isinstance(raw, RawRows) and isinstance(raw.targets, np.ndarray) and in_place(plan) and not plan.both
+    return raw if able else None  # type: ignore[return-value]
 
 
 def listed_edges(raw: RawEdges | RawRows, plan: BuildPlan, device) -> UploadedEdges | None:
     """Upload edges; None if an id or a weight is one that the host refuses."""
-    if streams(raw, plan):
-        rows = raw if plan.listed is not None else replace(raw, weights=None)
-        return UploadedEdges(None, None, None, device.put(raw.offsets.view(np.uint64)), rows=rows)
+    if (rows := host_rows(raw, plan)) is not None:
+        rows = rows if plan.listed is not None else replace(rows, weights=None)
+        return UploadedEdges(None, None, None, device.put(rows.offsets.view(np.uint64)), rows=rows)
     weights = None if plan.listed is None or raw.weights is None else device.put(raw.weights)
     if weights is not None and weights.dtype.kind == "f" and bool(device.xp.isnan(weights).any()):
         return None
