@@ -32,10 +32,8 @@ def gpu(monkeypatch):
         monkeypatch.setattr(module, "backend", lambda *_, **__: CudaBackend(0, 1, True, GpuPlan(), device))
     monkeypatch.setattr(build, "has_gpu", lambda: True)
     monkeypatch.setattr(build, "FEW", 0)
-    for module, name in (
-        (build_memory, "LEAST"), (placed_rows, "LEAST"),
-    ):  # fmt: skip
-        monkeypatch.setattr(module, name, 1 << 10)
+    for module in (build_memory, placed_rows):
+        monkeypatch.setattr(module, "LEAST", 1 << 10)
     return device
 
 
