@@ -20,7 +20,7 @@ from dgraph.algorithms.kcore_parts.shells import ShellLevels
 from dgraph.algorithms.pagerank import PageRank, WeightedPageRank
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.codegen import exchange_state
-from dgraph.backend.cuda.device_graph import device_graph
+from dgraph.backend.cuda.device_graph import device_graph, placed_rows
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.memory import memory_plan, work_arrays
@@ -97,14 +97,15 @@ def test_bins_are_planned_for_the_weights_of_the_graph(heaviest, width):
 @pytest.mark.parametrize("skewed", [True, False])
 def test_uploading_takes_no_more_than_was_planned(skewed, monkeypatch):
     """Compare planned and measured peaks; NumPy, in CuPy's place, needs less for sorting. Pieces bound the scratch."""
-    for name in ("SOME", "RENUMBERED"):
-        monkeypatch.setattr(device_graph, name, 1 << 12)
-        monkeypatch.setattr(memory_plan, name, 1 << 12)
+    for module, name in ((device_graph, "SOME"), (memory_plan, "SOME"), (device_graph, "RENUMBERED")):
+        monkeypatch.setattr(module, name, 1 << 12)
+    monkeypatch.setattr(placed_rows, "LEAST", 1 << 12)
     device, local = Device(), local_graph(*arcs(skewed=skewed))
     extent = GraphSize.of(local)
     assert extent.renumbered == skewed
     need = memory_plan.for_rounds(trace(Levels(source=0), np.dtype(np.int32)), extent, "auto", GpuPlan(), 2)
     peaks = []
+    device.fill(np.empty(1, np.uint8), lambda place, first: None)  # pins memory of the host
     tracemalloc.start()
     try:
         graph = device_graph.DeviceGraph(local, device)

@@ -100,7 +100,7 @@ def test_rows_are_sorted_piece_by_piece(device, spec, least, monkeypatch):
 
 
 @pytest.mark.parametrize("mutant", [
-    ("again = key ==", "again = false && key =="),
+    ("again = !dropped && key ==", "again = false && key =="),
     ("loops += u == v", "loops += 0"),
     ("env.to + (at ? env.kept[at - 1] : 0)", "env.to + (at ? env.kept[at] : 0)"),
     ("= numbered(position(v))", "= position(v)"),

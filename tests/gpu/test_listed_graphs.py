@@ -10,9 +10,9 @@ from emulated import needs_compiler
 import dgraph
 from dgraph.backend import build
 from dgraph.backend.cuda.backend import CudaBackend
+from dgraph.backend.cuda.device_graph import placed_rows
 from dgraph.backend.cuda.gpu_options import GpuPlan
-from dgraph.backend.cuda.graph_build import build_memory, loaded_graph
-from dgraph.backend.cuda.graph_build.listed_edges import listed_edges
+from dgraph.backend.cuda.graph_build import build_memory, listed_edges, loaded_graph
 from dgraph.backend.cuda.graph_load import plain_lines, record_columns
 from dgraph.comm import SerialComm
 from dgraph.errors import DataError
@@ -32,6 +32,8 @@ def opened(monkeypatch):
         monkeypatch.setattr(build, "has_gpu", lambda: True)
         monkeypatch.setattr(build, "FEW", 0)
         monkeypatch.setattr(record_columns, "LEAST", 0)
+        monkeypatch.setattr(record_columns, "PIECE", 31)
+        monkeypatch.setattr(placed_rows, "LEAST", 38)
         monkeypatch.setattr(build_memory, "LEAST", 37)  # many pieces, and rows longer than a piece
         return gpu
 
@@ -106,7 +108,7 @@ def test_directed_rows_lie_where_the_edges_were_listed(device, directed, opened,
     gpu, lists = opened(device), []
 
     def listed(*arguments):
-        edges = listed_edges(*arguments)
+        edges = listed_edges.listed_edges(*arguments)
         lists.append((gpu.address(edges.targets), gpu.address(edges.weights), edges))
         return edges
 

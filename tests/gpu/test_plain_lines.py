@@ -118,7 +118,7 @@ def test_chunks_end_at_lines(chunk, expected, tmp_path, monkeypatch):
     monkeypatch.setattr(plain_lines, "CHUNK", chunk)
     monkeypatch.setattr(plain_lines, "LARGE", 1)
     if expected:
-        monkeypatch.setattr(plain_lines, "_expected", lambda *_: expected)
+        monkeypatch.setattr(plain_lines, "_expected", lambda *_: (expected, False))
     monkeypatch.setattr(device, "pool", SimpleNamespace(free_all_blocks=lambda: freed.append(chunk)), raising=False)
     text = b"# first\n" + b"".join(b"%d %d %d\n" % (i, i % 9, i * 7) for i in range(60)) + b"%rest\n5 6 7"
     (tmp_path / "lines").write_bytes(text)

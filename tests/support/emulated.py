@@ -190,6 +190,9 @@ class Device:
     def fill(self, array, read):
         self._uploads.fill(array, read)
 
+    def streamed(self, size, read):
+        return self._uploads.streamed(size, read)
+
     def write(self, array, values):
         array[...] = np.asarray(values).view(array.dtype)
 

@@ -163,6 +163,8 @@ class GpuGraphs(Backend):
             raw = read()
         graph = LoadedGraph.from_raw(raw, comm, self.device, policy, options, self.options.renumber)
         if graph is None and isinstance(raw, RawEdges):
+            if raw.src is None:
+                return None
             raw.src, raw.dst = self.device.get(raw.src), self.device.get(raw.dst)
             raw.weights = None if raw.weights is None else self.device.get(raw.weights)
         if graph is None and isinstance(raw, RawRows) and not isinstance(raw.targets, np.ndarray):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import Any, ClassVar
 
@@ -274,6 +274,10 @@ class CudaDevice:
     def fill(self, array, read: Reader) -> None:
         """Fill a contiguous array with bytes that threads read, see :meth:`Uploads.fill`."""
         self._uploads.fill(array, read)
+
+    def streamed(self, size: int, read: Reader) -> AbstractContextManager[Callable[[Any], None]]:
+        """Return a context that fills arrays with bytes that threads read ahead, see :meth:`Uploads.streamed`."""
+        return self._uploads.streamed(size, read)
 
     @staticmethod
     def address(array) -> int:

@@ -7,7 +7,8 @@ of the bus' speed, with one thread; and pinning as many bytes as are copied take
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import Lock
 from typing import Any
 
@@ -20,7 +21,7 @@ PIECE = 4 << 20
 """Bytes of a piece."""
 
 SLOTS = 16
-"""Pieces of pinned memory, kept as long as the process: 64 MiB."""
+"""Most pieces of pinned memory, as many as were needed and kept as long as the process: 64 MiB."""
 
 Reader = Callable[[np.ndarray, int], None]
 """``read(place, first)`` writes the bytes from ``first`` on into ``place``, uint8; several threads call it."""
@@ -42,35 +43,48 @@ class Uploads:
 
     def fill(self, array: Any, read: Reader) -> None:
         """Fill a contiguous array on the GPU with what ``read`` writes; copies are in stream order."""
+        with self.streamed(array.nbytes, read) as fill:
+            fill(array)
+
+    @contextmanager
+    def streamed(self, size: int, read: Reader) -> Iterator[Callable[[Any], None]]:
+        """Yield a function that fills an array with the next of ``size`` bytes; threads read further ones meanwhile."""
         with self.pinned.lock:
-            if not self.pinned.slots:
-                memory = self.raw.pinned(SLOTS * PIECE)
-                self.pinned.slots += (Slot(memory[k * PIECE :][:PIECE], self.raw.event()) for k in range(SLOTS))
-            self._fill(array, read, self.pinned.slots)
+            slots, sent = self.pinned.slots, 0
+            if (more := min(SLOTS, -(-size // PIECE)) - len(slots)) > 0:
+                memory = self.raw.pinned(more * PIECE)
+                slots += (Slot(memory[k * PIECE :][:PIECE], self.raw.event()) for k in range(more))
+            filling: deque[tuple[Slot, int]] = deque()
+            with pool(self.threads) as workers:
 
-    def _fill(self, array: Any, read: Reader, slots: list[Slot]) -> None:
-        begin, size, filling = self.address(array), array.nbytes, deque[tuple[Slot, int, int]]()
+                def submit(first: int) -> None:
+                    if first < size:
+                        slot, length = slots[first // PIECE % SLOTS], min(PIECE, size - first)
+                        slot.written = [workers.submit(read, slot.memory[:length], first)]
+                        filling.append((slot, length))
 
-        def send_oldest() -> None:
-            slot, first, length = filling.popleft()
-            slot.finish()
-            self.raw.copy(begin + first, slot.address, length)
-            self.raw.record(slot.event)
+                def fill(array: Any) -> None:
+                    nonlocal sent
+                    begin, end = self.address(array) - sent, sent + array.nbytes
+                    while sent < end:
+                        (slot, length), offset = filling[0], sent % PIECE
+                        slot.finish()
+                        count = min(length - offset, end - sent)
+                        self.raw.copy(begin + sent, slot.address + offset, count)
+                        sent += count
+                        if offset + count == length:
+                            self.raw.record(slot.event)
+                            filling.popleft()
+                            if (following := sent - length + SLOTS * PIECE) < size:
+                                self.raw.wait(slot.event)
+                                submit(following)
 
-        with pool(self.threads) as workers:
-            try:
-                for first in range(0, size, PIECE):
-                    if len(filling) == SLOTS:
-                        send_oldest()
-                    slot, length = slots[first // PIECE % SLOTS], min(PIECE, size - first)
-                    if first >= SLOTS * PIECE:
+                for first in range(0, SLOTS * PIECE, PIECE):
+                    submit(first)
+                try:
+                    yield fill
+                finally:
+                    for slot, _ in filling:
+                        settle(slot.written)
+                    for slot in slots[: -(-size // PIECE)]:
                         self.raw.wait(slot.event)
-                    slot.written = [workers.submit(read, slot.memory[:length], first)]
-                    filling.append((slot, first, length))
-                while filling:
-                    send_oldest()
-            finally:
-                for slot, _, _ in filling:
-                    settle(slot.written)
-        for slot in slots[: -(-size // PIECE)]:
-            self.raw.wait(slot.event)

@@ -18,6 +18,7 @@ from dgraph.backend import wire
 from dgraph.backend.cuda.device_graph import row_marks
 from dgraph.backend.cuda.device_graph.graph_size import WIDE, GraphSize, chunks_of, fits_32, is_whole
 from dgraph.backend.cuda.device_graph.id_heads import id_heads
+from dgraph.backend.cuda.device_graph.placed_rows import piece_of, placed
 from dgraph.backend.cuda.device_graph.propagation_blocking import EdgeTiles
 from dgraph.backend.cuda.device_graph.row_classes import RowClasses
 from dgraph.backend.cuda.device_graph.turned_rows import turned
@@ -29,7 +30,13 @@ SOME = 1 << 23
 """Edges transposed at a time; bounds the scratch memory."""
 
 RENUMBERED = SOME // 2
-"""Edges renumbered at a time, which takes twice the scratch."""
+"""Most edges renumbered at a time, which takes twice the scratch."""
+
+
+def sorted_at_once(edges: int) -> int:
+    """Return the edges renumbered at a time: few enough that the scratch is small beside the rows."""
+    return min(RENUMBERED, piece_of(edges))
+
 
 MADE_WITH = {"heads": ("incoming_heads", "incoming_many"), "incoming": ("incoming_some",)}
 """Arrays derived from an array, freed with it."""
@@ -73,8 +80,8 @@ class DeviceGraph(RowClasses, IdPlaces):
     """
 
     marks: Any = row_marks
-    turn = staticmethod(turned)
-    """Functions that make lists of rows, and in-edges."""
+    turn, bring = staticmethod(turned), staticmethod(placed)
+    """Functions that make lists of rows, in-edges, and rows by position."""
     links: Links | None = None
     post: Any = None
     whole: Any = None
@@ -95,7 +102,7 @@ class DeviceGraph(RowClasses, IdPlaces):
             self._take_built(local)
         else:
             self._upload(local)
-        self.sorted_rows = self.order is not None and self.largest <= RENUMBERED
+        self.sorted_rows = self.order is not None and self.largest <= sorted_at_once(self.edges)
 
     def _take_built(self, local: Any) -> None:
         """Adopt the arrays of a graph that was built on this GPU."""
@@ -117,10 +124,11 @@ class DeviceGraph(RowClasses, IdPlaces):
             del degrees
             self.place = xp.empty(local.size, np.uint32)
             self.place[self.order] = xp.arange(local.size, dtype=np.uint32)
-        neighbours = device.put(local.out.neighbours.view(np.uint32))
-        weights = None if local.out.weights is None else device.put(local.out.weights)
+        neighbours, weights = local.out.neighbours.view(np.uint32), local.out.weights
         if self.order is not None:
             offsets, neighbours, weights = self._renumbered(offsets, neighbours, weights)
+        else:
+            neighbours, weights = device.put(neighbours), None if weights is None else device.put(weights)
         offsets = offsets.astype(np.int64 if self.wide else np.uint32, copy=False)
         self.out = DeviceCsr(offsets, neighbours, weights)
         self.original = self.arranged(self._put_narrow(local.original))
@@ -138,31 +146,26 @@ class DeviceGraph(RowClasses, IdPlaces):
         return by_lid if self.order is None else by_lid[self.order]
 
     def _renumbered(self, offsets, neighbours, weights):
-        """Return the rows by position; within a row hubs come first, except in rows longer than a piece."""
+        """Return the host's rows by position; within a row hubs come first, except in rows longer than a piece."""
         xp = self.device.xp
         starts = xp.zeros(self.local.size + 1, np.int64)
         xp.cumsum((offsets[1:] - offsets[:-1])[self.order], out=starts[1:])
-        targets = xp.empty(self.edges, np.uint32)
-        moved = None if weights is None else xp.empty(self.edges, weights.dtype)
-        last = 0
+        targets, moved, _ = self.bring(self.device, offsets, starts, self.place, neighbours, weights)
+        last, most = 0, sorted_at_once(self.edges)
         while (first := last) < self.edges:
-            last = min(first + RENUMBERED, self.edges)
+            last = min(first + most, self.edges)
             whole = int(starts[xp.searchsorted(starts, xp.asarray([last]), side="right") - 1][0])
-            last = whole if whole > first else row_cut(offsets, neighbours, self.order, starts, first, last, xp)
-            e = xp.arange(first, last, dtype=np.int64)
-            row = xp.searchsorted(starts, e, side="right")
-            row -= 1
-            e -= starts[row]
-            e += offsets[self.order[row]]
+            last = whole if whole > first else row_cut(targets, first, last, xp)
+            row = xp.searchsorted(starts, xp.arange(first, last, dtype=np.int64), side="right")
             keys = row.view(np.uint64)
             keys <<= np.uint64(32)
-            keys |= self.place[neighbours[e]]
+            keys |= targets[first:last]
             if moved is None:
                 self.device.sort(keys)
             else:
                 by = xp.argsort(keys)
                 keys = keys[by]
-                moved[first:last] = weights[e[by]]
+                moved[first:last] = moved[first:last][by]
             targets[first:last] = keys
         return starts, targets, moved
 

@@ -100,11 +100,25 @@ def turned(
     return begins, sources, None if weights is None else weights[order]
 
 
+def placed(
+    device: Any, offsets: np.ndarray, starts: np.ndarray, place: np.ndarray, targets: np.ndarray,
+    weights: np.ndarray | None,
+) -> tuple[np.ndarray, np.ndarray | None, tuple[int, int]]:  # fmt: skip
+    """Return targets and weights by position, as ``placed_rows.py``; values are not checked."""
+    moved_by = starts[:-1][place] - offsets[:-1]
+    to = np.arange(targets.size) + np.repeat(moved_by, np.diff(offsets))
+    columns = [place[targets], *([] if weights is None else [weights])]
+    moved = [np.empty_like(column) for column in columns]
+    for column, values in zip(moved, columns, strict=True):
+        column[to] = values
+    return moved[0], None if weights is None else moved[1], (0, 0)
+
+
 class HostGraph(DeviceGraph):
     """Arrays of a :class:`SmallGraph` before they are uploaded."""
 
     marks = HostMarks
-    turn = staticmethod(turned)
+    turn, bring = staticmethod(turned), staticmethod(placed)
 
 
 class SmallGraph(DeviceGraph):

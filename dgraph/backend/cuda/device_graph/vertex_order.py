@@ -31,14 +31,11 @@ def groups_of(side: Mirrors) -> list[int]:
     return [0, side.rows, side.columns, side.count]
 
 
-def row_cut(offsets, neighbours, order, starts, first: int, last: int, xp) -> int:
+def row_cut(neighbours, first: int, last: int, xp) -> int:
     """Return the end of a piece of one long row, so that parallel arcs, which are adjacent, lie in one piece.
 
     Args:
-        offsets: of the rows by lid.
-        neighbours: by lid.
-        order: lid at each position.
-        starts: of the rows by position.
+        neighbours: of the rows; equal ones are adjacent.
         first: begin of the piece.
         last: most that its end may be; the row goes on there.
         xp: NumPy or CuPy.
@@ -46,10 +43,7 @@ def row_cut(offsets, neighbours, order, starts, first: int, last: int, xp) -> in
     Returns:
         At most ``last``, which it is if all arcs of the piece and the next one are parallel.
     """
-    row = int(xp.searchsorted(starts, xp.asarray([first]), side="right")[0]) - 1
-    moved = int(offsets[order[row]]) - int(starts[row])
-    stop = last + moved
-    others = xp.flatnonzero(xp.not_equal(neighbours[first + moved : stop], neighbours[stop : stop + 1]))
+    others = xp.flatnonzero(xp.not_equal(neighbours[first:last], neighbours[last : last + 1]))
     return first + int(others[-1]) + 1 if len(others) else last
 
 

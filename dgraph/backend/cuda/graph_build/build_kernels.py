@@ -14,6 +14,7 @@ from dgraph.backend.cuda.codegen.module_text import common
 from dgraph.backend.cuda.device import cupy_kernels
 from dgraph.backend.cuda.device_graph import row_marks
 from dgraph.backend.cuda.graph_build.build_plan import BuildPlan
+from dgraph.graph.build.rows_from_file import RawRows
 from dgraph.graph.build.weights import OCTAVES
 from dgraph.graph.generators.recipe import REAL, WHOLE
 
@@ -37,13 +38,14 @@ MEMBERS = [
     )),
     ("i64 least", 1), ("i64 cutoff", 1), ("double real_cutoff", 1),
     *((f"{kind} {name}", 1) for kind, name in (
-        ("const i64*", "bounds"), ("const u32*", "hubs"), ("u64*", "counts"), ("u64*", "counters"),
-        ("u32*", "rows"), ("u32*", "columns_here"), ("u32*", "words"), ("u32*", "before"), ("u32*", "tally"),
+        ("const i64*", "bounds"), ("const u64*", "offsets"), ("const u32*", "hubs"), ("u64*", "counts"),
+        ("u64*", "counters"), ("u32*", "rows"), ("u32*", "columns_here"), ("u32*", "words"), ("u32*", "before"),
+        ("u32*", "tally"),
         ("u32*", "lids"), ("vertex_id*", "original"), ("const vertex_id*", "asked"), ("u32*", "found"),
         ("u64*", "starts"), ("u32*", "targets"), ("u64*", "keys"), ("u32*", "kept"), ("u32*", "touched"),
         ("u32*", "sources"), ("u32*", "entered"), ("void*", "listed"), ("const void*", "moved"),
         ("void*", "weights"), ("const i64*", "octaves"), ("const dist_t*", "claimed"), ("const dist_t*", "window"),
-        ("const i64*", "parents"), ("const i64*", "by"), ("u32*", "narrowed"), ("u32*", "joined"),
+        ("const i64*", "parents"), ("u32*", "narrowed"), ("u32*", "joined"),
         ("u32*", "tight"), ("u32*", "pointers"), ("u32*", "level"), ("u64*", "broken"),
     )),
 ]  # fmt: skip
@@ -93,7 +95,8 @@ class BuildKernels:
         device: the device.
         counters: uint64 (COUNTERS,) on the device; kernels add to it.
         arrays: arrays that kernels use, by name of the ``Env`` member.
-        in_place: True if listed edges become the rows where they lie.
+        in_place: True if listed edges may be overwritten: they become rows where they lie.
+        listed_rows: rows in the host's memory that are placed piece by piece; None: there are none.
     """
 
     def __init__(self, draft: BuildPlan, device, rank: int, parts: int, proof: str | None = None):
@@ -107,6 +110,7 @@ class BuildKernels:
         self.counters = device.xp.zeros(COUNTERS, np.uint64)
         self.arrays: dict[str, Any] = {}
         self.in_place = False
+        self.listed_rows: RawRows | None = None
         formula, rule = draft.formula, draft.rule
         self._values: dict[str, object] = {
             "whole": formula.whole, "real": formula.real, "items": draft.items, "step": 1, "n": draft.n,

@@ -21,6 +21,9 @@ APART = 48
 ORDERING = 48
 """Bytes a vertex while degrees are sorted."""
 
+KEYED = 16
+"""Bytes a vertex while one rank sorts degrees: keys, each with its vertex, and as many bytes of scratch."""
+
 NUMBERED = 20, 4
 """Bytes a vertex while several ranks renumber: arcs, degree and order; and moved data of the sorted group."""
 
@@ -72,13 +75,31 @@ def building(
     scratch = max(sorting * min(arcs, whole + min(longest, whole)), row * longest if longest > whole else 0)
     scratch += weight * arcs if listed else 0
     numbering = sets(n, vertices, parts) + order + ids * vertices
-    ordering = ORDERING * n if renumbered else 0
+    ordering = KEYED * n if renumbered else 0
     if renumbered and parts > 1:
         here, moved = NUMBERED
         ordering = sets(n, vertices, parts) + (ids + here) * vertices + max(ORDERING * group, moved * vertices)
     # After sorting: weights, degrees, which ranks add up in 64 bits, offsets once more where 32 bits hold them.
     last = 8 if parts == 1 or arcs < WIDE else 12
     return max(ordering, numbering + rows + max(scratch, weight * arcs + last * vertices + n // 8))
+
+
+def listing(n: int, edges: int, arcs: int, weight: int, both: bool) -> int:
+    """Return the peak number of bytes while a list of edges becomes rows in its own memory, before they are sorted.
+
+    Args:
+        n: vertices.
+        edges: listed.
+        arcs: of the rows, parallel ones included.
+        weight: bytes of a listed weight, or 0.
+        both: the rows hold both directions, so a column of theirs is allocated beside the list's.
+    """
+    columns, vertices = (8 + weight) * edges, 16 * (n + 2)
+    if not both:
+        return columns + vertices
+    vertices += 8 * (n + 2)
+    targets, weights = (4 + weight) * edges + 4 * arcs, weight * edges + (4 + weight) * arcs
+    return vertices + max(columns, targets, weights + 4 * n)
 
 
 def demand(need: int, device, what: str) -> None:

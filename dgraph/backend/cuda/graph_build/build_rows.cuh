@@ -30,18 +30,18 @@ DEVICE i64 whole_weight(const void* weights, u64 e) {
     return env.weight_bytes == 8 ? ((const i64*)weights)[e] : (i64)((const int*)weights)[e];
 }
 
-// Keys in whose order degrees fall.
+// Replace degrees by keys in whose order they fall, each with its vertex below; 32 bits hold the degrees.
 KERNEL key_degrees(i64) {
-    for (u64 v = THREAD; v < env.n; v += THREADS) env.keys[v] = ~env.counts[v];
+    for (u64 v = THREAD; v < env.n; v += THREADS) env.counts[v] = ~env.counts[v] << 32 | v;
 }
 
-// Number the vertices in the order ``by``; ``keys`` become the degrees in that order.
+// Number the vertices in the order of the sorted keys, which become the degrees in that order.
 KERNEL renumber(i64) {
     for (u64 lid = THREAD; lid < env.n; lid += THREADS) {
-        const u64 v = (u64)env.by[lid];
+        const u64 key = env.counts[lid], v = (u32)key;
         env.original[lid] = (vertex_id)v;
         env.lids[v] = (u32)lid;
-        env.keys[lid] = env.counts[v];
+        env.counts[lid] = (u32)~(key >> 32);
     }
 }
 
@@ -73,15 +73,17 @@ KERNEL load(i64) {
     });
 }
 
-// Mark the keys to keep, and count those equal to the key before.
+// Mark the keys to keep, and count those equal to the key before. Loops that are not kept are here only where rows were
+// placed as they are listed.
 KERNEL choose(i64 keep_parallel) {
     u64 equal = 0, loops = 0;
     for (u64 i = THREAD; i < env.end - env.begin; i += THREADS) {
         const u64 key = env.keys[i] >> env.packed;
-        const bool again = key == env.keys[(i64)i - 1] >> env.packed;
-        env.kept[i] = !again || keep_parallel;
+        const bool loop = (u32)key == (u32)(env.row + (key >> 32)), dropped = loop && !env.keep_loops;
+        const bool again = !dropped && key == env.keys[(i64)i - 1] >> env.packed;
+        env.kept[i] = !dropped && (!again || keep_parallel);
         equal += again;
-        loops += again && (u32)key == (u32)(env.row + (key >> 32));
+        loops += again && loop;
     }
     if (equal) atomicAdd(env.counters + EQUAL, equal);
     if (loops) atomicAdd(env.counters + EQUAL_LOOPS, loops);

@@ -1,6 +1,6 @@
 """CSR rows of a rank, built on its GPU: count, fill, sort, merge and weigh.
 
-No list of arcs is stored in between; listed edges of a directed graph become the rows where they lie. Entries are
+No list of arcs is stored in between; listed edges become the rows where they lie, or are grouped there. Entries are
 sorted in place in pieces, so the scratch memory stays small beside the rows. :func:`rows` is the entry; the kernels are
 in ``build_rows.cuh`` and ``listed_rows.cuh``.
 """
@@ -13,12 +13,18 @@ from typing import Any
 import numpy as np
 
 from dgraph.backend.cuda.device_graph.graph_size import WIDE
+from dgraph.backend.cuda.device_graph.placed_rows import placed
 from dgraph.backend.cuda.graph_build import build_kernels
 from dgraph.backend.cuda.graph_build.build_kernels import BuildKernels
 from dgraph.backend.cuda.graph_build.build_memory import building, demand, piece
 from dgraph.backend.cuda.graph_build.build_plan import BuildPlan
-from dgraph.backend.cuda.graph_build.vertices import BuiltVertices
+from dgraph.backend.cuda.graph_build.vertices import BuiltVertices, starts_of
 from dgraph.comm import Comm
+from dgraph.graph.build.rows_from_file import RawRows
+
+
+class WrongList(Exception):
+    """A value of a list is wrong."""
 
 
 @dataclass
@@ -57,34 +63,90 @@ def rows(draft: BuildPlan, vertices: BuiltVertices, kernels: BuildKernels, comm:
     """Build the rows of this rank's vertices; collective, so that all ranks raise if one lacks memory."""
     device, xp, size = kernels.device, kernels.device.xp, vertices.size
     with comm.together():
-        starts = xp.zeros(size + 2, np.uint64)
-        kernels.take(starts=starts)
-        if vertices.drawn is None:
-            kernels.launch("count")
-        else:
-            device.copy(starts[2 : 2 + vertices.drawn.size], vertices.drawn)
-            vertices.drawn = None
+        starts = starts_of(vertices, kernels)
         longest = int(starts.max())
         xp.cumsum(starts, out=starts)
         drawn = int(starts[-1])
         need = _more(draft, vertices, drawn, longest, comm.size)
         if kernels.in_place:
-            targets, weights = kernels.arrays["entered"], kernels.arrays["listed"]
-            need -= (4 + (0 if weights is None else weights.itemsize)) * drawn
-            demand(need, device, f"{drawn:,} arcs")
-            kernels.launch("number_places", drawn)
-            kernels.launch("move_to_places")
+            need -= (4 + (0 if draft.listed is None else draft.listed.itemsize)) * draft.items
+        demand(need, device, f"{drawn:,} arcs")
+        if kernels.listed_rows is not None:
+            starts = starts[1:]
+            targets, weights = _placed(kernels.listed_rows, kernels, starts, vertices)
+        elif kernels.in_place and draft.both:
+            targets, weights = _with_reverses(draft, kernels, starts, size, drawn)
+            starts = starts[1:]
         else:
-            demand(need, device, f"{drawn:,} arcs")
-            targets = xp.empty(max(drawn, 1), np.uint32)
-            weights = None if draft.listed is None else xp.empty(max(drawn, 1), draft.listed)
-            kernels.take(targets=targets, weights=weights)
-            kernels.launch("fill")
-        device.wait()
-        kernels.take(sources=None, entered=None, listed=None, targets=targets, weights=weights)
+            if kernels.in_place:
+                targets, weights = _moved(kernels, drawn)
+            else:
+                targets = xp.empty(max(drawn, 1), np.uint32)
+                weights = None if draft.listed is None else xp.empty(max(drawn, 1), draft.listed)
+                kernels.take(targets=targets, weights=weights)
+                kernels.launch("fill")
+                device.wait()
+            starts = starts[:-1]
+        kernels.take(sources=None, entered=None, listed=None, starts=starts, targets=targets, weights=weights)
         listed = None if weights is None else weights[:drawn]
-        arcs = _cleaned(kernels, starts[:-1], targets, listed, size, drawn, longest, draft.keep_parallel)
-        return _finished(draft, vertices, kernels, starts[:-1], targets, weights, arcs)
+        arcs = _cleaned(kernels, starts, targets, listed, size, drawn, longest, draft.keep_parallel)
+        return _finished(draft, vertices, kernels, starts, targets, weights, arcs)
+
+
+def _placed(listed: RawRows, kernels: BuildKernels, starts: Any, vertices: BuiltVertices) -> tuple[Any, Any]:
+    """Return targets and weights of the host's rows by position; loops among them are dropped later.
+
+    Raises:
+        WrongList: the host is to refuse the rows: it names the place.
+    """
+    offsets, place = kernels.arrays["offsets"], vertices.place
+    targets, weights, (wrong, loops) = placed(kernels.device, offsets, starts, place, listed.targets, listed.weights)
+    if wrong:
+        raise WrongList
+    kernels.counters[build_kernels.LOOPS : build_kernels.LOOPS + 1] = np.uint64(loops)
+    kernels.take(offsets=None)
+    return targets, weights
+
+
+def _moved(kernels: BuildKernels, drawn: int) -> tuple[Any, Any]:
+    """Group the listed edges by source where they lie, in the rows of ``starts``; return targets and weights."""
+    kernels.launch("number_places", drawn)
+    kernels.launch("move_to_places")
+    kernels.device.wait()
+    kernels.take(sources=None)
+    return kernels.arrays["entered"], kernels.arrays["listed"]
+
+
+def _with_reverses(draft: BuildPlan, kernels: BuildKernels, ends: Any, size: int, drawn: int) -> tuple[Any, Any]:
+    """Return targets and weights of the rows that begin at ``ends[1:]``: listed edges, and their reverses behind.
+
+    Edges are grouped first. Then a column of the rows takes the place of the list's before the next one is allocated.
+    """
+    xp = kernels.device.xp
+    grouped = xp.zeros(size + 2, np.uint64)
+    kernels.take(starts=grouped)
+    kernels.set(both=0)
+    kernels.launch("count")
+    kernels.set(both=1)
+    xp.cumsum(grouped, out=grouped)
+    edges = int(grouped[-1])
+    _moved(kernels, edges)
+    kernels.take(starts=grouped, counts=ends)
+    kernels.set(row_end=size, end=edges)
+    targets = xp.empty(max(drawn, 1), np.uint32)
+    kernels.take(targets=targets)
+    kernels.launch("spread_targets")
+    kernels.take(entered=None)
+    weights = None
+    if draft.listed is not None:
+        weights = xp.empty(max(drawn, 1), draft.listed)
+        kernels.take(weights=weights)
+        kernels.launch("spread_weights")
+        kernels.take(listed=None)
+    kernels.take(rows=xp.zeros(size, np.uint32))
+    kernels.launch("add_reverses")
+    kernels.take(rows=None, counts=None)
+    return targets, weights
 
 
 def _more(draft: BuildPlan, vertices: BuiltVertices, drawn: int, longest: int, parts: int) -> int:

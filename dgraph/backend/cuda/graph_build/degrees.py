@@ -19,12 +19,9 @@ from dgraph.backend.cuda.graph_build.build_kernels import BuildKernels
 from dgraph.backend.cuda.graph_build.build_memory import renumbering, sets
 from dgraph.backend.cuda.graph_build.build_plan import BuildPlan
 from dgraph.backend.cuda.graph_build.build_rows import BuiltCsr
-from dgraph.backend.cuda.graph_build.vertices import BuiltVertices
+from dgraph.backend.cuda.graph_build.vertices import NARROW, BuiltVertices, starts_of
 from dgraph.comm import Comm
 from partitioning import Placement
-
-NARROW = 1 << 32
-"""Bound below which degrees are sent and stored in 32 bits."""
 
 
 def degrees(built: BuiltCsr, vertices: BuiltVertices, whole_rows: bool, comm: Comm, device):
@@ -126,7 +123,8 @@ def order(
         return
     device = kernels.device
     with comm.together():
-        vertices.drawn = _counted(vertices, kernels)
+        vertices.drawn = starts_of(vertices, kernels)[2:]
+        kernels.take(starts=None)
         degree, here = vertices.drawn.astype(np.int64), int(vertices.drawn.sum())
     if placement.cut != "outgoing":
         _reduce_to_masters(degree, vertices, comm, device)
@@ -141,18 +139,6 @@ def order(
         vertices.order, masters = _by_descending_degree(degree, vertices, kernels)
         del degree
         _renumber(vertices, masters, kernels)
-
-
-def _counted(vertices: BuiltVertices, kernels: BuildKernels):
-    """Return the arcs drawn from each vertex that are placed here: uint64 by lid."""
-    starts = kernels.device.xp.zeros(vertices.size + 2, np.uint64)
-    if vertices.drawn is None:
-        kernels.take(starts=starts)
-        kernels.launch("count")
-        kernels.take(starts=None)
-    else:
-        starts[2 : 2 + vertices.drawn.size] = vertices.drawn
-    return starts[2:]
 
 
 def _fits(draft: BuildPlan, vertices: BuiltVertices, arcs: int, kernels: BuildKernels, parts: int) -> bool:

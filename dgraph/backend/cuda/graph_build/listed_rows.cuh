@@ -1,5 +1,5 @@
 // Listed edges, and how they become rows where they lie: every entry gets a place, then entries move there, along the
-// cycles of that permutation. Any grid.
+// cycles of that permutation. For both directions, entries that are grouped so are copied. Any grid.
 
 // Sums over listed arcs and over their reverses, which are equal where every arc has its reverse of the same weight.
 KERNEL hash_list(i64) {
@@ -50,4 +50,26 @@ KERNEL move_to_places(i64) {
             carried = target, carried_weight = weight, slot = place;
         }
     }
+}
+
+// Place of an entry of grouped edges in the rows of both directions, which begin at ``counts[row + 1]``.
+DEVICE u64 spread(u64 row, u64 e) { return env.counts[row + 1] + (e - env.starts[row]); }
+
+KERNEL spread_targets(i64) {
+    walk(0, env.row_end, 0, env.end, [=](u64 row, u64 e) { env.targets[spread(row, e)] = env.entered[e]; });
+}
+
+KERNEL spread_weights(i64) {
+    walk(0, env.row_end, 0, env.end, [=](u64 row, u64 e) { copy_weight(env.listed, e, env.weights, spread(row, e)); });
+}
+
+// Write the reverse of every entry behind the entries of its row, in any order; ``rows`` counts those of each row.
+KERNEL add_reverses(i64) {
+    walk(0, env.row_end, 0, env.end, [=](u64 row, u64 e) {
+        const u64 from = spread(row, e), v = env.targets[from];
+        if (v == row) return;
+        const u64 to = spread(v, env.starts[v + 1]) + atomicAdd(env.rows + v, 1u);
+        env.targets[to] = (u32)row;
+        if (env.weights) copy_weight(env.weights, from, env.weights, to);
+    });
 }

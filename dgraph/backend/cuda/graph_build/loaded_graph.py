@@ -10,9 +10,17 @@ import numpy as np
 
 from dgraph.backend.cuda.graph_build.build_kernels import HASH, HASH_BACK, BuildKernels
 from dgraph.backend.cuda.graph_build.build_plan import BuildPlan
-from dgraph.backend.cuda.graph_build.build_rows import BuiltCsr
+from dgraph.backend.cuda.graph_build.build_rows import BuiltCsr, WrongList
 from dgraph.backend.cuda.graph_build.built_graph import BuiltGraph
-from dgraph.backend.cuda.graph_build.listed_edges import UploadedEdges, fits, in_place, listed_edges, numbered, plan_of
+from dgraph.backend.cuda.graph_build.listed_edges import (
+    UploadedEdges,
+    drop_columns,
+    fits,
+    in_place,
+    listed_edges,
+    numbered,
+    plan_of,
+)
 from dgraph.backend.cuda.graph_build.ownership import place
 from dgraph.backend.cuda.graph_build.vertices import BuiltVertices
 from dgraph.comm import Comm
@@ -28,13 +36,6 @@ from dgraph.graph.load_options import LoadOptions
 
 class NotMirrored(Exception):
     """An undirected graph was listed in which some arc lacks its reverse of the same weight."""
-
-
-def _drop_columns(raw: RawEdges | RawRows, device: Any) -> None:
-    """Drop columns that a file's reader left on the GPU, so that their memory is freed with the list."""
-    for name, column in list(vars(raw).items()):
-        if isinstance(column, device.xp.ndarray) and not isinstance(column, np.ndarray):
-            setattr(raw, name, None)
 
 
 class LoadedGraph(BuiltGraph):
@@ -66,16 +67,16 @@ class LoadedGraph(BuiltGraph):
         plan = None if consecutive is None else plan_of(consecutive, options)
         if consecutive is None or plan is None:
             return None
-        edges = listed_edges(consecutive, plan, device) if fits(plan, device) else None
+        edges = listed_edges(consecutive, plan, device) if fits(plan, device, consecutive) else None
         if edges is None:
             return None
         ids = getattr(consecutive, "ids", None) or ConsecutiveIds(plan.n)
         if in_place(plan):
             for listed in (raw, consecutive):
-                _drop_columns(listed, device)
+                drop_columns(listed, device)
         try:
             return cls(plan, edges, ids, comm, device, policy, options, renumber)
-        except NotMirrored:
+        except (NotMirrored, WrongList):
             return None
 
     def opened(self, policy: str) -> Partitioned:
@@ -87,6 +88,11 @@ class LoadedGraph(BuiltGraph):
     def _kernels(self) -> BuildKernels:
         """Return the kernels, with the edges, which they drop when rows are filled."""
         kernels, edges = super()._kernels(), self._edges.pop()
+        if edges.rows is not None:
+            kernels.listed_rows, edges.rows = edges.rows, None
+            kernels.take(offsets=edges.offsets)
+            edges.offsets = None
+            return kernels
         if edges.offsets is not None:
             gids, edges.sources = edges.sources, self.built_on.xp.empty(max(edges.targets.size, 1), np.uint32)
             kernels.take(starts=edges.offsets, targets=edges.sources)
@@ -132,7 +138,7 @@ class LoadedGraph(BuiltGraph):
         listed = None if plan.rule is not None or rows.weights is None else rows.weights.dtype
         both = graph.directed and not plan.directed
         plan = replace(plan, items=graph.arcs, both=both, listed=listed, formula=Formula("listed"), own_weights=False)
-        if not fits(plan, device):
+        if not fits(plan, device, None):
             return Graph(change(graph.block, graph.comm), graph.comm)
         with device.using():
             gids = None if vertices.place is None else vertices.original

@@ -7,8 +7,12 @@ DEVICE u32 position(u64 gid) {
 }
 DEVICE u32 numbered(u32 position) { return env.lids ? env.lids[position] : position; }
 
-// Count out-degrees (1: in-degrees) of gids ``low .. high``, parallel arcs each time.
+// Count out-degrees (1: in-degrees) of gids ``low .. high``, parallel arcs each time; of listed rows, ``offsets``, all.
 KERNEL degrees_of_slice(i64 incoming) {
+    if (env.offsets) {
+        for (u64 v = THREAD; v < env.n; v += THREADS) env.counts[v] = env.offsets[v + 1] - env.offsets[v];
+        return;
+    }
     arcs(true, [=](u64 u, u64 v, u64) {
         const u64 gid = incoming ? v : u;
         if (gid >= env.low && gid < env.high) atomicAdd(env.counts + (gid - env.low), 1ull);
@@ -73,6 +77,11 @@ KERNEL look_up(i64 count) {
 
 // Count the arcs of each row.
 KERNEL count(i64) {
+    if (env.offsets) {
+        for (u64 v = THREAD; v < env.n; v += THREADS)
+            env.starts[numbered(v) + 2] = env.offsets[v + 1] - env.offsets[v];
+        return;
+    }
     arcs(false, [=](u64 u, u64 v, u64) { atomicAdd(env.starts + numbered(position(u)) + 2, 1ull); });
 }
 

@@ -22,6 +22,9 @@ from dgraph.graph.local import Mirrors
 from partitioning import Placement
 from partitioning.policies.edge_cut import Blocks
 
+NARROW = 1 << 32
+"""Bound below which degrees are sent, sorted and stored in 32 bits."""
+
 
 @dataclass
 class BuiltVertices:
@@ -34,6 +37,7 @@ class BuiltVertices:
         own_mirrors, peer_mirrors: as in :class:`~dgraph.graph.local.LocalGraph`, by lid.
         lids: peer → position of the masters that it mirrors: uint32 on the device.
         drawn: arcs drawn from each position: uint64 on the device, 0 beyond its end; None: not counted yet.
+        starts: two zeros and the arcs drawn from each position, which become the rows' starts; None likewise.
         isolated: vertices of the whole graph without arcs; None: not known yet.
     """
 
@@ -46,38 +50,54 @@ class BuiltVertices:
     peer_mirrors: dict[int, Mirrors] = field(default_factory=dict)
     lids: dict[int, Any] = field(default_factory=dict)
     drawn: Any = None
+    starts: Any = None
     isolated: int | None = None
 
 
 def whole(draft: BuildPlan, kernels: BuildKernels, renumber: bool | None) -> BuiltVertices:
-    """Assign lids to all vertices on the one rank, by gid or by descending degree.
+    """Assign lids to all vertices on the one rank, by gid or by descending degree, in place of the degrees.
 
     Args:
         draft: the graph to build.
         kernels: the kernels.
-        renumber: by degree; None: if degrees are skewed.
+        renumber: by degree, if 32 bits hold the largest; None: if degrees are skewed.
     """
     _check(draft.n)
     xp, (gids, _) = kernels.device.xp, gid_dtype(draft.n)
     demand((8 + gids.itemsize) * draft.n, kernels.device, f"{draft.n:,} rows")
-    drawn = None
+    starts = None
     if renumber is not False:
-        degrees = xp.zeros(draft.n, np.uint64)
+        starts = xp.zeros(draft.n + 2, np.uint64)
+        degrees = starts[2:]
         kernels.take(counts=degrees)
         kernels.set(low=0, high=draft.n)
         kernels.launch("degrees_of_slice")
-        kernels.take(counts=None)
         largest, arcs = int(degrees.max()), int(degrees.sum())
-        drawn = degrees
-        if renumber or largest > SKEWED * max(arcs, 1) / draft.n:
-            drawn, (order, place) = xp.empty(draft.n, np.uint64), (xp.empty(draft.n, np.uint32) for _ in range(2))
-            kernels.take(counts=degrees, keys=drawn, lids=place, original=order)
+        if largest < NARROW and (renumber or largest > SKEWED * max(arcs, 1) / draft.n):
             kernels.launch("key_degrees")
-            kernels.take(by=xp.argsort(drawn, kind="stable"))
+            kernels.device.sort(degrees)
+            order, place = (xp.empty(draft.n, np.uint32) for _ in range(2))
+            kernels.take(lids=place, original=order)
             kernels.launch("renumber")
-            kernels.take(counts=None, keys=None, by=None)
-            return BuiltVertices(draft.n, draft.n, order, order, place, drawn=drawn)
-    return BuiltVertices(draft.n, draft.n, xp.arange(draft.n, dtype=gids), drawn=drawn)
+            kernels.take(counts=None)
+            return BuiltVertices(draft.n, draft.n, order, order, place, starts=starts)
+        kernels.take(counts=None)
+    return BuiltVertices(draft.n, draft.n, xp.arange(draft.n, dtype=gids), starts=starts)
+
+
+def starts_of(vertices: BuiltVertices, kernels: BuildKernels) -> Any:
+    """Return two zeros and the arcs drawn from each position that are placed here: uint64; kernels' ``starts``."""
+    starts, vertices.starts = vertices.starts, None
+    counted = starts is not None
+    if starts is None:
+        starts = kernels.device.xp.zeros(vertices.size + 2, np.uint64)
+    kernels.take(starts=starts)
+    if vertices.drawn is not None:
+        kernels.device.copy(starts[2 : 2 + vertices.drawn.size], vertices.drawn)
+        vertices.drawn = None
+    elif not counted:
+        kernels.launch("count")
+    return starts
 
 
 def spread(draft: BuildPlan, placement: Placement, kernels: BuildKernels, comm: Comm) -> BuiltVertices:

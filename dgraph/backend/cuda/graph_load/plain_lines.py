@@ -23,8 +23,10 @@ from dgraph.graph.formats.line_layout import Layout
 from dgraph.graph.formats.sniff import LONGEST, DataStart
 from dgraph.graph.formats.text import LineTable, Parser, table_of_lines
 
-CHUNK = 1 << 28
-"""Bytes of text on the GPU at a time."""
+CHUNK, PARTS = 1 << 28, 32
+"""Most bytes of text on the GPU at a time, and least parts of a file: scratch memory is small beside the columns."""
+LEAST = 1 << 24
+"""Bytes of text at a time in a small file."""
 SPAN = 256
 """Bytes in which a thread counts line feeds."""
 ODD = 1 << 16
@@ -33,8 +35,6 @@ SAMPLE, SAMPLES = 1 << 16, 64
 """Bytes of a sample that lines are counted in, and samples of a file."""
 LARGE = 1 << 29
 """Bytes of a column from which the memory of its parts, too small for arrays of edges, goes back to the GPU."""
-HELD = 4
-"""Bytes of GPU memory a byte of the file: columns of short lines, once in parts and once joined."""
 KINDS = {name: getattr(scan, name) for name in ("SOURCE", "TARGET", "INTEGER", "NUMBER", "ANY")}
 
 
@@ -61,6 +61,7 @@ class _Parser:
     lenient: bool
     columns: list[list[Any]] = field(default_factory=lambda: [[], [], []])
     rooms: list[Any] = field(default_factory=lambda: [None] * 3)
+    chunk: int = CHUNK
     expected: int = 0
     odd: list[tuple[int, bytes]] = field(default_factory=list)
     integral: bool = True
@@ -68,16 +69,20 @@ class _Parser:
 
     def table(self) -> LineTable | None:
         """Return the edges of the file; None if the host is to read it."""
-        layout, need = self.layout, HELD * self.begin.size + 2 * CHUNK
+        layout, size = self.layout, self.begin.size - self.begin.start
         able = layout.decimal == "." and not layout.tag and len(layout.columns) <= 8
-        ends = scan.REST not in layout.columns and scan.TARGET in layout.columns
-        if not (able and ends and need <= self.device.free(need)):
+        if not able or scan.REST in layout.columns or scan.TARGET not in layout.columns:
             return None
         self.classes = scan.byte_classes(layout.comments, layout.separator)
         self.weighted = scan.INTEGER in layout.columns or scan.NUMBER in layout.columns
-        self.module = self.device.module(_text(), "plain_lines")
+        self.chunk = min(size, CHUNK, max(LEAST, size // PARTS))
         file = os.open(self.path, os.O_RDONLY)
         try:
+            self.expected, reals = _expected(file, self.begin.start, self.begin.size)
+            need = self._need(reals)
+            if need > self.device.free(need):
+                return None
+            self.module = self.device.module(_text(), "plain_lines")
             self._read(file)
             return self._joined()
         except _NotPlain:
@@ -85,52 +90,60 @@ class _Parser:
         finally:
             os.close(file)
 
-    def _read(self, file: int) -> None:
-        """Parse the file, a chunk of whole lines after the other."""
-        first, size = self.begin.start, self.begin.size
-        if size - first > CHUNK:
-            self.expected = _expected(file, first, size)
-        while first < size:
-            last = min(first + CHUNK, size)
-            if last < size:
-                tail = os.pread(file, min(LONGEST, last - first), last - min(LONGEST, last - first))
-                last -= len(tail) - 1 - tail.rfind(b"\n")
-                if b"\n" not in tail:
-                    raise _NotPlain
-            self._parse(file, first, last)
-            first = last
+    def _need(self, reals: bool) -> int:
+        """Return the peak of bytes: columns, a chunk of text, and its lines' ends and weights as they are parsed."""
+        at_once = self.expected * self.chunk // max(self.begin.size - self.begin.start, 1)
+        weight = (8 if reals else 4) * self.weighted
+        return (8 + weight) * self.expected + self.chunk + self.chunk // 32 + (4 + 8 * self.weighted) * at_once
 
-    def _parse(self, file: int, first: int, last: int) -> None:
-        xp, device, layout, size = self.device.xp, self.device, self.layout, last - first
-        room = -(-(size + 1) // SPAN) * SPAN
-        text = xp.empty(room, np.uint8)
+    def _read(self, file: int) -> None:
+        """Parse the file, a chunk of whole lines after the other, while threads read ahead."""
+        device, size, begin = self.device, self.begin.size, self.begin.start
 
         def read(place: np.ndarray, offset: int) -> None:
-            count = os.preadv(file, [place.data[: size - offset]], first + offset) if offset < size else 0
-            place[count:] = 0
-            if count < min(place.size, size - offset):
+            count = os.preadv(file, [place.data], begin + offset)
+            if count < place.size:
                 raise DataError(
-                    f"{self.path}: ends at byte {first + offset + count}; it was longer when reading began; do not "
+                    f"{self.path}: ends at byte {begin + offset + count}; it was longer when reading began; do not "
                     "write to it"
                 )
 
-        device.fill(text, read)
-        if os.pread(file, 1, last - 1) != b"\n":
-            text[size : size + 1] = np.uint8(10)
-        counts, figures = xp.empty(room // SPAN, np.uint32), xp.zeros(2, np.uint64)
-        self._launch("count_lines", text=text, size=room, counts=counts)
+        text = device.xp.empty(_spans(self.chunk), np.uint8)
+        with device.streamed(size - begin, read) as fill:
+            first = filled = begin
+            while first < size:
+                last = stop = min(first + self.chunk, size)
+                fill(text[filled - first : stop - first])
+                if last < size:
+                    tail = os.pread(file, min(LONGEST, last - first), last - min(LONGEST, last - first))
+                    last -= len(tail) - 1 - tail.rfind(b"\n")
+                    if b"\n" not in tail:
+                        raise _NotPlain
+                room = text[: _spans(stop - first)]
+                device.clear(room[stop - first :])
+                if os.pread(file, 1, last - 1) != b"\n":
+                    room[last - first : last - first + 1] = np.uint8(10)
+                self._parse(file, first, room)
+                rest = text[last - first : stop - first].copy()  # of a line whose end is in the next chunk
+                device.copy(text[: rest.size], rest)
+                first, filled = last, stop
+
+    def _parse(self, file: int, first: int, text: Any) -> None:
+        xp, device, layout, size = self.device.xp, self.device, self.layout, text.size
+        counts, figures = xp.empty(size // SPAN, np.uint32), xp.zeros(2, np.uint64)
+        self._launch("count_lines", text=text, size=size, counts=counts)
         counts = xp.cumsum(counts, dtype=np.uint32)
         lines = int(counts[-1])
         ends, odd = xp.empty(lines, np.uint32), xp.empty(ODD, np.uint32)
-        self._launch("list_lines", text=text, size=room, counts=counts, ends=ends)
+        self._launch("list_lines", text=text, size=size, counts=counts, ends=ends)
         del counts
-        sources, targets = xp.empty(lines, np.uint32), xp.empty(lines, np.uint32)
+        sources, targets = (self._room(k, lines, np.dtype(np.uint32)) for k in range(2))
         weights = xp.empty(lines, np.float64) if self.weighted else None
         kinds = sum(kind << 8 * place for place, kind in enumerate(layout.columns))
         bytes_between = np.isin(self.classes, (scan.BLANK, scan.DELIMITER))
         between = np.packbits(bytes_between, bitorder="little").view(np.uint64).tolist()
         self._launch(
-            "parse_lines", text=text, size=room, lines=lines, ends=ends, sources=sources, targets=targets,
+            "parse_lines", text=text, size=size, lines=lines, ends=ends, sources=sources, targets=targets,
             weights=weights, odd=odd, figures=figures, columns=len(layout.columns), kinds=kinds,
             lowest=layout.lowest, highest=min(layout.highest, 2**32 - 1), room=ODD, between=between,
         )  # fmt: skip
@@ -139,31 +152,46 @@ class _Parser:
         columns = [sources, targets, weights]
         if count:
             columns = self._without_odd(file, first, ends, odd, count, columns)
-        columns[2] = columns[2] if fractions else self._short(columns[2])
+        del ends
         for k, part in enumerate(columns):
             if part is not None:
-                self._append(k, part)
+                self._append(k, part, WEIGHTS[0] if k == 2 and not fractions and self._short(part) else part.dtype)
         self.lines += lines
 
-    def _append(self, k: int, part: Any) -> None:
-        """Add a part to a column: to the memory taken for the whole file with its first part, while that suffices."""
-        column = self.columns[k]
-        if not column and self.expected > part.size:
-            self.rooms[k] = self.device.xp.empty(self.expected, part.dtype)
-            column.append(self.rooms[k][:0])
-        room, begin = self.rooms[k], column[0].size if column else 0
-        end = begin + part.size
-        if room is None or len(column) > 1 or room.dtype != part.dtype or end > room.size:
-            column.append(part)
-        elif part.size:
-            self.device.copy(room[begin:end], part)
-            column[0] = room[:end]
+    def _room(self, k: int, count: int, kind: np.dtype) -> Any:
+        """Return memory for further values of a column: what was taken for the whole file, while that suffices."""
+        parts = self.columns[k]
+        if not parts:
+            self.rooms[k] = self.device.xp.empty(max(self.expected, count), kind)
+            parts.append(self.rooms[k][:0])
+        room, begin = self.rooms[k], parts[0].size
+        if len(parts) > 1 or room.dtype != kind or begin + count > room.size:
+            return self.device.xp.empty(count, kind)
+        return room[begin : begin + count]
 
-    def _short(self, weights: Any) -> Any:
-        """Return integers in 32 bits where these hold them; not those with a 0, which -0.0 differs from."""
-        if weights is None or not weights.size or not 1 <= float(weights.min()) <= float(weights.max()) < 2**31:
-            return weights
-        return weights.astype(WEIGHTS[0])
+    def _append(self, k: int, part: Any, kind: np.dtype) -> None:
+        """Add a part to a column as values of a dtype; it may lie in the column's room already."""
+        room, parts = self._room(k, part.size, kind), self.columns[k]
+        if self.device.address(room) != self.device.address(part):
+            if part.dtype == kind and not self._follows(k, room):
+                room = part
+            else:
+                room[...] = part
+        if self._follows(k, room):
+            parts[0] = self.rooms[k][: parts[0].size + room.size]
+        else:
+            parts.append(room)
+
+    def _follows(self, k: int, part: Any) -> bool:
+        """Return True if a part lies in the room of its column, behind the values there."""
+        parts, room = self.columns[k], self.rooms[k]
+        if len(parts) > 1 or part.dtype != room.dtype or parts[0].size + part.size > room.size:
+            return False
+        return self.device.address(part) == self.device.address(room[parts[0].size :])
+
+    def _short(self, weights: Any) -> bool:
+        """Return True if 32 bits hold these integers; not those with a 0, which -0.0 differs from."""
+        return bool(weights.size) and 1 <= float(weights.min()) <= float(weights.max()) < 2**31
 
     def _without_odd(self, file: int, first: int, ends: Any, odd: Any, count: int, columns: list[Any]) -> list[Any]:
         """Return the columns without the odd lines of a chunk, which are kept for the host."""
@@ -185,7 +213,6 @@ class _Parser:
 
     def _joined(self) -> LineTable:
         """Return the table of all chunks and of the lines that the host reads, whose edges are the last."""
-        self.rooms.clear()
         joined = b"".join(line + b"\n" for _, line in self.odd)
         rest = table_of_lines(np.frombuffer(joined, np.uint8), self.layout, self.lenient)
         quoted = self.layout.quoted and b'"' in joined
@@ -200,17 +227,19 @@ class _Parser:
             rest.hidden.line = self.begin.number + self.odd[rest.hidden.line - 1][0]
         if self.weighted:
             self.columns[2] = self._narrowed(self.columns[2], rest.weights)
-        src, dst, weights = map(self._column, self.columns, (rest.src, rest.dst, rest.weights))
+        src, dst, weights = map(self._column, range(3), (rest.src, rest.dst, rest.weights))
         return DeviceTable(src, dst, weights, rest.dropped, rest.hidden, rest.notes, len(self.odd))
 
-    def _column(self, parts: list[Any], rest: np.ndarray | None) -> Any:
-        """Return a column of the parts, and of the host's lines behind; the parts are freed."""
+    def _column(self, k: int, rest: np.ndarray | None) -> Any:
+        """Return a column of its parts, and of the host's lines behind; the parts are freed."""
+        parts = self.columns[k]
         if not parts or rest is None:
             return None
         if rest.size:
-            parts.append(self.device.put(rest.astype(parts[0].dtype)))
+            self._append(k, self.device.put(rest.astype(parts[0].dtype)), parts[0].dtype)
         column = parts[0] if len(parts) == 1 else self.device.xp.concatenate(parts)
         parts.clear()
+        self.rooms[k] = None
         if column.nbytes >= LARGE:
             self.device.pool.free_all_blocks()
         return column
@@ -240,11 +269,17 @@ class _Parser:
         return 0 if value is None else value if isinstance(value, int) else self.device.address(value)
 
 
-def _expected(file: int, first: int, size: int) -> int:
-    """Return about the number of lines, or a few more, from samples of the file."""
+def _spans(size: int) -> int:
+    """Return the bytes of whole spans that hold a text and a line feed behind it."""
+    return -(-(size + 1) // SPAN) * SPAN
+
+
+def _expected(file: int, first: int, size: int) -> tuple[int, bool]:
+    """Return about the number of lines, or a few more, and True if some have a point, from samples of the file."""
     samples = [os.pread(file, SAMPLE, first + (size - first) * k // SAMPLES) for k in range(SAMPLES)]
     feeds = sum(sample.count(b"\n") for sample in samples)
-    return feeds * (size - first) * 65 // (64 * max(sum(map(len, samples)), 1)) + 1
+    lines = feeds * (size - first) * 65 // (64 * max(sum(map(len, samples)), 1)) + 1
+    return lines, any(b"." in sample for sample in samples)
 
 
 def _text() -> str:

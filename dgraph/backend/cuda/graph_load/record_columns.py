@@ -13,7 +13,9 @@ from dgraph.graph.formats.binary import ColumnReader
 LEAST = 1 << 22
 """Bytes of records that are worth it."""
 SHARE = 4
-"""Part of the free memory that records and columns may take, 1 / SHARE."""
+"""Part of the free memory that columns, and records of a piece, may take, 1 / SHARE."""
+PIECE, PARTS = 1 << 20, 32
+"""Records on the GPU at a time: at least PIECE, and of many a share, 1 / PARTS."""
 
 
 def column_reader(device: Any) -> ColumnReader:
@@ -22,9 +24,12 @@ def column_reader(device: Any) -> ColumnReader:
     def read(path: str, record: np.dtype, count: int, offset: int) -> list[Any] | None:
         size, names = count * record.itemsize, record.names or ()
         able = all(record[name] in ("<i4", "<f4") for name in names) and size >= LEAST
-        if not (able and 2 * SHARE * size <= device.free(2 * SHARE * size)):
+        piece = min(max(PIECE, count // PARTS), count)
+        need = SHARE * (size + piece * record.itemsize)
+        if not (able and need <= device.free(need)):
             return None
-        records = device.xp.empty(size, np.uint8)
+        columns = [device.xp.empty(count, record[name]) for name in names]
+        records = device.xp.empty((piece, len(names)), np.uint32)
         file = os.open(path, os.O_RDONLY)
 
         def fill(place: np.ndarray, first: int) -> None:
@@ -34,10 +39,14 @@ def column_reader(device: Any) -> ColumnReader:
                 raise DataError(f"{path}: ends at record {end} of {count}; was it cut short?")
 
         try:
-            device.fill(records, fill)
+            with device.streamed(size, fill) as take:
+                for first in range(0, count, piece):
+                    part = records[: count - first]
+                    take(part)
+                    for k, column in enumerate(columns):
+                        column.view(np.uint32)[first : first + piece] = part[:, k]
         finally:
             os.close(file)
-        fields = records.view(np.uint32).reshape(count, len(names))
-        return [device.xp.ascontiguousarray(fields[:, k]).view(record[name]) for k, name in enumerate(names)]
+        return columns
 
     return read

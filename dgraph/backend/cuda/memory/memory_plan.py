@@ -15,8 +15,9 @@ import numpy as np
 from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.codegen.exchange_state import bound
 from dgraph.backend.cuda.device_graph import propagation_blocking as tiles
-from dgraph.backend.cuda.device_graph.device_graph import RENUMBERED, SOME, DeviceCsr, DeviceGraph
+from dgraph.backend.cuda.device_graph.device_graph import SOME, DeviceCsr, DeviceGraph, sorted_at_once
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize
+from dgraph.backend.cuda.device_graph.placed_rows import piece_of
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.memory.work_arrays import STORED, bytes_of, wanted
 from dgraph.backend.kernel_register import Kernel, kernel_of
@@ -24,7 +25,7 @@ from dgraph.errors import OutOfMemory
 from dgraph.program import HINDEX, MODE, Traced
 
 RENUMBERING, FOLLOWING = 28, 20
-"""Scratch bytes an edge of a piece of ``RENUMBERED`` edges, and further ones where weights move along."""
+"""Scratch bytes an edge of a piece of ``sorted_at_once`` edges, and further ones where weights move along."""
 
 TRANSPOSING, MOVING = 28, 24
 """Scratch bytes an edge of ``SOME``, while edges are sorted by target; beside a weight, while weights move."""
@@ -177,7 +178,8 @@ def _plan(x: GraphSize, turns: bool, arrays: int, result: int) -> MemoryPlan:
     upload = max(x.rows + place + 8 * n, graph + place // 2)
     if x.renumbered:
         moving = RENUMBERING + FOLLOWING * bool(x.weight)
-        upload = max(upload, (8 + ORDERING) * n, 2 * ends + 24 * n + moving * min(x.edges, RENUMBERED))
+        scratch = max(moving * min(x.edges, sorted_at_once(x.edges)), (4 + x.weight) * min(x.edges, piece_of(x.edges)))
+        upload = max(upload, (8 + ORDERING) * n, ends + 24 * n + scratch)
     return MemoryPlan(
         upload=upload,
         graph=graph,
