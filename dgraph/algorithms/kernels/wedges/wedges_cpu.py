@@ -19,7 +19,7 @@ import numpy as np
 from dgraph._support.compiled import njit
 from dgraph.algorithms.edge_triangles.triangle_counts import CANCELLED, triangles_at
 from dgraph.algorithms.kernels.wedges.corner_counts import HostCounts
-from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
+from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add, load
 from dgraph.backend.cpu.threads.host_solver import HostSolver
 from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.cpu.threads.team import Team
@@ -59,19 +59,20 @@ class Wedges(HostSolver):
         """Count; ranks move their rows by messages."""
         if ctx.comm.size == 1 and ctx.local.largest_degree <= SHORT and compiles(ctx.local.arcs):
             with ctx.record("compute"):
-                return HostCounts(ctx, *self._merged(ctx))
-        return HostCounts(ctx, *triangles_at(ctx, partial(Counter, self.team), self.team.size))
+                return self._merged(ctx)
+        counts, degrees = triangles_at(ctx, partial(Counter, self.team), self.team.size)
+        return HostCounts(ctx, counts, int(counts.sum()), lambda: degrees)
 
-    def _merged(self, ctx: Context) -> tuple[np.ndarray, np.ndarray]:
-        """Return the triangles at each vertex and its distinct neighbours, of the rows as they are."""
+    def _merged(self, ctx: Context) -> HostCounts:
+        """Count on the rows as they are."""
         rows, count = ctx.local.out, ctx.local.size
-        triangles, distinct = np.zeros((2, count), np.int64)
+        triangles, shared = np.zeros(count, np.int64), np.zeros(2, np.int64)
         bounds = np.linspace(0, count, len(rows.neighbours) // MERGED + 2).astype(np.int64)
-        for number, (begin, end) in enumerate(pairwise(bounds.tolist()), 1):
-            taken = np.array([begin])
-            self.team.run(_merge, self.team.size, rows.offsets, rows.neighbours, triangles, distinct, taken, end)
-            boundary(ctx, CANCELLED, number, end - begin)
-        return triangles, distinct
+        for number, (first, last) in enumerate(pairwise(bounds.tolist()), 1):
+            shared[0] = first
+            self.team.run(_merge, self.team.size, rows.offsets, rows.neighbours, triangles, shared, last)
+            boundary(ctx, CANCELLED, number, last - first)
+        return HostCounts(ctx, triangles, int(shared[1]), lambda: np.diff(ctx.local.out.simple_rows[0]))
 
 
 class Counter:
@@ -103,36 +104,54 @@ class Counter:
 
 @plain_first
 @njit(**OPTIONS)
-def _merge(t, threads, offsets, neighbours, triangles, distinct, taken, end):
-    """Count triangles u < v < w at each v; loops and further parallel arcs, which are adjacent, are skipped."""
+def _merge(t, threads, offsets, neighbours, triangles, shared, last):
+    """Count triangles u < v < w at each corner; loops and further parallel arcs, which are adjacent, are skipped.
+
+    Rows of u and v are merged from their ends down to v, so that a row of v without a higher neighbour costs one read.
+    ``shared`` has the next vertex v, and the corners that all threads counted.
+    """
+    corners = 0
     while True:
-        begin = fetch_add(taken, 0, MANY)
-        if begin >= end:
-            return
-        for v in range(begin, min(begin + MANY, end)):
-            first, stop, here, before = offsets[v], offsets[v + 1], 0, np.int64(-1)
+        chunk = fetch_add(shared, 0, MANY)
+        if chunk >= last:
+            break
+        for v in range(chunk, min(chunk + MANY, last)):
+            first, stop = load(offsets, v), load(offsets, v + 1)
+            highest = np.int64(load(neighbours, stop - 1)) if first < stop else v
+            if highest <= v:
+                continue
+            here, before = 0, np.int64(-1)
             for arc in range(first, stop):
-                u = np.int64(neighbours[arc])
-                if u in (v, before):
+                u = np.int64(load(neighbours, arc))
+                if u >= v:
+                    break
+                i = load(offsets, u + 1) - 1
+                w = np.int64(load(neighbours, i))
+                if w <= v or u == before:
                     continue
+                both, j, other, counted = 0, stop - 1, highest, np.int64(-1)
+                while w > v and other > v:
+                    if w > other:
+                        i -= 1
+                        w = np.int64(load(neighbours, i))
+                    elif w < other:
+                        j -= 1
+                        other = np.int64(load(neighbours, j))
+                    else:
+                        if w != counted:
+                            fetch_add(triangles, w, 1)
+                            both += 1
+                            counted = w
+                        i, j = i - 1, j - 1
+                        w, other = np.int64(load(neighbours, i)), np.int64(load(neighbours, j))
                 before = u
-                distinct[v] += 1
-                if u > v:
-                    continue
-                both, i, j, counted = 0, offsets[u + 1] - 1, stop - 1, np.int64(v)
-                while neighbours[i] > v and neighbours[j] > v:
-                    w, other = np.int64(neighbours[i]), np.int64(neighbours[j])
-                    if w == other and w != counted:
-                        fetch_add(triangles, w, 1)
-                        both += 1
-                        counted = w
-                    i -= w >= other
-                    j -= other >= w
                 if both:
                     fetch_add(triangles, u, both)
                     here += both
             if here:
                 fetch_add(triangles, v, here)
+                corners += 3 * here
+    fetch_add(shared, 1, corners)
 
 
 @plain_first
