@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,20 +16,22 @@ class HostCounts:
 
     Attributes:
         counts: triangles at each master, int64.
-        degrees: distinct neighbours of each master.
+        corners: their sum.
+        degrees: counts the distinct neighbours of each master.
     """
 
     ctx: Context
     counts: np.ndarray
-    degrees: np.ndarray
+    corners: int
+    degrees: Callable[[], np.ndarray]
 
     def triangles(self) -> tuple[np.ndarray, int]:
         """Return the triangles and their sum."""
-        return self.counts, self.ctx.total(int(self.counts.sum()))
+        return self.counts, self.ctx.total(self.corners)
 
     def shares(self) -> tuple[np.ndarray, float]:
         """Return the shares and their sum."""
-        return joined_shares(self.ctx, 2.0 * self.counts, self.degrees)
+        return joined_shares(self.ctx, 2.0 * self.counts, self.degrees())
 
 
 def joined_shares(ctx: Context, joined: np.ndarray, degrees: np.ndarray) -> tuple[np.ndarray, float]:

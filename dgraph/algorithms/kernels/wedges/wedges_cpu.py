@@ -19,7 +19,7 @@ import numpy as np
 from dgraph._support.compiled import njit
 from dgraph.algorithms.edge_triangles.triangle_counts import CANCELLED, triangles_at
 from dgraph.algorithms.kernels.wedges.corner_counts import HostCounts
-from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add
+from dgraph.backend.cpu.threads.atomics import OPTIONS, fetch_add, load, prefetch
 from dgraph.backend.cpu.threads.host_solver import HostSolver
 from dgraph.backend.cpu.threads.plain_kernels import plain_first
 from dgraph.backend.cpu.threads.team import Team
@@ -31,6 +31,9 @@ from partitioning.arrays.lazy_numba import compiles
 
 CHUNK = 32
 """Vertices that a thread takes at a time, hubs first."""
+
+AHEAD, LINE = 8, 16
+"""Arcs by which the ends of rows of u are prefetched, and targets in a cache line: most ends lie in two lines."""
 
 SMALL = 1 << 14
 """Edges up to which one thread counts."""
@@ -59,19 +62,20 @@ class Wedges(HostSolver):
         """Count; ranks move their rows by messages."""
         if ctx.comm.size == 1 and ctx.local.largest_degree <= SHORT and compiles(ctx.local.arcs):
             with ctx.record("compute"):
-                return HostCounts(ctx, *self._merged(ctx))
-        return HostCounts(ctx, *triangles_at(ctx, partial(Counter, self.team), self.team.size))
+                return self._merged(ctx)
+        counts, degrees = triangles_at(ctx, partial(Counter, self.team), self.team.size)
+        return HostCounts(ctx, counts, int(counts.sum()), lambda: degrees)
 
-    def _merged(self, ctx: Context) -> tuple[np.ndarray, np.ndarray]:
-        """Return the triangles at each vertex and its distinct neighbours, of the rows as they are."""
+    def _merged(self, ctx: Context) -> HostCounts:
+        """Count on the rows as they are."""
         rows, count = ctx.local.out, ctx.local.size
-        triangles, distinct = np.zeros((2, count), np.int64)
+        triangles, shared = np.zeros(count, np.int64), np.zeros(2, np.int64)
         bounds = np.linspace(0, count, len(rows.neighbours) // MERGED + 2).astype(np.int64)
-        for number, (begin, end) in enumerate(pairwise(bounds.tolist()), 1):
-            taken = np.array([begin])
-            self.team.run(_merge, self.team.size, rows.offsets, rows.neighbours, triangles, distinct, taken, end)
-            boundary(ctx, CANCELLED, number, end - begin)
-        return triangles, distinct
+        for number, (first, last) in enumerate(pairwise(bounds.tolist()), 1):
+            shared[0] = first
+            self.team.run(_merge, self.team.size, rows.offsets, rows.neighbours, triangles, shared, last)
+            boundary(ctx, CANCELLED, number, last - first)
+        return HostCounts(ctx, triangles, int(shared[1]), lambda: np.diff(ctx.local.out.simple_rows[0]))
 
 
 class Counter:
@@ -103,36 +107,54 @@ class Counter:
 
 @plain_first
 @njit(**OPTIONS)
-def _merge(t, threads, offsets, neighbours, triangles, distinct, taken, end):
-    """Count triangles u < v < w at each v; loops and further parallel arcs, which are adjacent, are skipped."""
+def _merge(t, threads, offsets, neighbours, triangles, shared, last):
+    """Count triangles u < v < w at each corner; loops and further parallel arcs, which are adjacent, are skipped.
+
+    Rows of u and v are merged from their ends down to v, so that a row of v without a higher neighbour costs one read.
+    ``shared`` has the next vertex v, and the corners that all threads counted.
+    """
+    corners = 0
     while True:
-        begin = fetch_add(taken, 0, MANY)
-        if begin >= end:
-            return
-        for v in range(begin, min(begin + MANY, end)):
-            first, stop, here, before = offsets[v], offsets[v + 1], 0, np.int64(-1)
+        chunk = fetch_add(shared, 0, MANY)
+        if chunk >= last:
+            break
+        for v in range(chunk, min(chunk + MANY, last)):
+            first, stop = load(offsets, v), load(offsets, v + 1)
+            highest = np.int64(load(neighbours, stop - 1)) if first < stop else v
+            if highest <= v:
+                continue
+            here, before = 0, np.int64(-1)
             for arc in range(first, stop):
-                u = np.int64(neighbours[arc])
-                if u in (v, before):
+                u = np.int64(load(neighbours, arc))
+                if u >= v:
+                    break
+                i = load(offsets, u + 1) - 1
+                w = np.int64(load(neighbours, i))
+                if w <= v or u == before:
                     continue
+                both, j, other, counted = 0, stop - 1, highest, np.int64(-1)
+                while w > v and other > v:
+                    if w > other:
+                        i -= 1
+                        w = np.int64(load(neighbours, i))
+                    elif w < other:
+                        j -= 1
+                        other = np.int64(load(neighbours, j))
+                    else:
+                        if w != counted:
+                            fetch_add(triangles, w, 1)
+                            both += 1
+                            counted = w
+                        i, j = i - 1, j - 1
+                        w, other = np.int64(load(neighbours, i)), np.int64(load(neighbours, j))
                 before = u
-                distinct[v] += 1
-                if u > v:
-                    continue
-                both, i, j, counted = 0, offsets[u + 1] - 1, stop - 1, np.int64(v)
-                while neighbours[i] > v and neighbours[j] > v:
-                    w, other = np.int64(neighbours[i]), np.int64(neighbours[j])
-                    if w == other and w != counted:
-                        fetch_add(triangles, w, 1)
-                        both += 1
-                        counted = w
-                    i -= w >= other
-                    j -= other >= w
                 if both:
                     fetch_add(triangles, u, both)
                     here += both
             if here:
                 fetch_add(triangles, v, here)
+                corners += 3 * here
+    fetch_add(shared, 1, corners)
 
 
 @plain_first
@@ -144,20 +166,27 @@ def _count(t, threads, offsets, targets, sources, starts, row_offsets, row_targe
         if begin >= end:
             return
         for v in range(last - begin, max(last - begin - CHUNK, -1), -1):
-            first, stop = row_offsets[v], row_offsets[v + 1]
-            if first == stop or starts[v] == starts[v + 1]:
+            first, stop, least, arc = row_offsets[v], row_offsets[v + 1], starts[v], starts[v + 1]
+            if first == stop or least == arc:
                 continue
             for i in range(first, stop):
                 place[row_targets[i]] = i - first + 1
             here = 0
-            for arc in range(starts[v], starts[v + 1]):
-                u = np.int64(sources[arc])
-                both, i = 0, offsets[u + 1] - 1
-                while targets[i] > v:
-                    found_at = place[targets[i]]
+            while arc > least:
+                arc -= 1
+                prefetch(offsets, np.int64(load(sources, max(arc - 2 * AHEAD, 0))) + 1)
+                end_ahead = load(offsets, np.int64(load(sources, max(arc - AHEAD, 0))) + 1)
+                prefetch(targets, end_ahead - 1)
+                prefetch(targets, end_ahead - LINE)
+                u = np.int64(load(sources, arc))
+                both, i = 0, load(offsets, u + 1) - 1
+                w = np.int64(load(targets, i))
+                while w > v:
+                    found_at = np.int64(load(place, w))
                     closed[found_at] += 1  # without a branch: 0 counts the others
                     both += found_at > 0
                     i -= 1
+                    w = np.int64(load(targets, i))
                 if both:
                     fetch_add(counts, u, both)
                     here += both

@@ -73,6 +73,9 @@ BLOCK = 1024
 """Vertices per partial float sum; their values stay in a core's cache between a pull and ``apply``. The number does not
 depend on that of threads, so neither do the bits of the sum."""
 
+RUNS = 32
+"""Runs of adjacent blocks that a thread takes in a round: in a run the processor prefetches from block to block."""
+
 RING = 4096
 """Rounds whose figures are kept until Python reads them: frontier vertices, frontier edges, direction."""
 

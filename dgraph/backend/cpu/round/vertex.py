@@ -10,9 +10,9 @@ See ``phases.py`` for generated files.
 def vertex_phase(t, threads, fused, graph, F, P, G, W, c):
     """Run ``apply`` on changed masters, or on all live ones; sort them into near and far bucket where there are some.
 
-    Threads take blocks of BLOCK masters if all are visited, else chunks of ``touched``. AT_ONCE, a fused round pulls a
-    block just before. Other blocks still read what edges read: its new values replace the sums, and the two fields swap
-    arrays after the round.
+    Threads take runs of blocks of BLOCK masters if all are visited, else chunks of ``touched``. AT_ONCE, a fused round
+    pulls a block just before. Other blocks still read what edges read: its new values replace the sums, and the two
+    fields swap arrays after the round.
     """
     whole, numbered = AT_ONCE and fused, c[NUMBERED] != 0
     new = swapped(F) if whole else F
@@ -24,9 +24,12 @@ def vertex_phase(t, threads, fused, graph, F, P, G, W, c):
     masters, k, d, j, edges, sums = c[MASTERS], 0, 0, 0, 0, no_sums()
     count = load_acquire(shared, base + TOUCHED_TAIL)
     if ALL or (WHOLE_PASSES and c[WHOLE]):
-        blocks = blocks_of(c)
+        blocks, b, end = blocks_of(c), 0, 0
+        run = max(blocks // (RUNS * threads), 1)
         while APPLY:
-            b = fetch_add(shared, base + VERTEX_NEXT, 1)
+            if b == end:
+                b = fetch_add(shared, base + VERTEX_NEXT, run)
+                end = b + run
             if b >= blocks:
                 break
             first, last = b * BLOCK, min((b + 1) * BLOCK, masters)
@@ -58,6 +61,7 @@ def vertex_phase(t, threads, fused, graph, F, P, G, W, c):
                 store(live_counts, b, np.int64(kept - first))
             if FLOAT_SUMS:
                 flush_floats(parts, b * FLOAT_SUMS, floats)
+            b += 1
         if FLAGGED:
             for i in range(count * t // threads, count * (t + 1) // threads):
                 store(flags, load(touched, i), np.uint8(0))
