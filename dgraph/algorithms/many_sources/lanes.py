@@ -28,7 +28,7 @@ was scaled: numbers of paths to vertices of one round may differ by it."""
 RANK_LINES = 2
 """Cache lines of a row of ranks: an arc is read once for 16 sources."""
 
-AHEAD = 128
+AHEAD = 64
 """Arcs between the one whose row of shares is added and the one whose row is prefetched, past ends of vertices, too."""
 
 

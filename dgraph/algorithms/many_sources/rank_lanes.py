@@ -321,7 +321,9 @@ def _turn(
     part = _part(t, threads, len(shares))
     for first in range(part.start, part.stop, TURNED):
         some = places[first : min(first + TURNED, part.stop)]
-        columns[:, first : first + len(some)] = (shares[some] * leaving[some, None]).T
+        rows = shares[some]
+        rows *= leaving[some, None]
+        columns[:, first : first + len(some)] = rows.T
 
 
 @njit(**OPTIONS)

@@ -11,7 +11,7 @@ from partitioning.arrays.lazy_numba import ready
 OPTIONS = {"nogil": True, "cache": True}
 
 FEW = 128
-"""Spans up to which vectorised comparisons with all are faster than a binary search per lid, whose branches are random."""
+"""Spans up to which vectorised comparisons with all are faster than a binary search per lid."""
 
 def _spans_few(lids, starts, ends):
     """Return the span of each lid that is in one, and the lid's position in there."""
