@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from dgraph.backend.cpu.threads.atomics import prefetched
 from partitioning.arrays.lazy_numba import LazyModule, intrinsic
 
 ir, types, cgutils = map(LazyModule, ("llvmlite.ir", "numba.types", "numba.core.cgutils"))
@@ -26,6 +27,9 @@ was scaled: numbers of paths to vertices of one round may differ by it."""
 
 RANK_LINES = 2
 """Cache lines of a row of ranks: an arc is read once for 16 sources."""
+
+AHEAD = 64
+"""Arcs between the one whose row of shares is added and the one whose row is prefetched, past ends of vertices, too."""
 
 
 def cache_lines(*shape: int, dtype: type | np.dtype) -> np.ndarray:
@@ -77,50 +81,52 @@ def fold_chosen(typing, neighbours, first, last, now, wanted, values, folded):
 
 @intrinsic
 def rank_row(
-    typing, neighbours, weights, first, last, shares, ranks, v, following, jumps, jump, going, totals, first_total,
-    alpha, share, sink,
+    typing, neighbours, weights, first, last, shares, own, v, following, jumps, jump, going, totals, first_total,
+    alpha, portion, leaving, sink,
 ):  # fmt: skip
-    """Take row v of ``ranks`` to ``alpha`` times the sum of rows of ``shares``, plus row ``jump`` of ``jumps``.
+    """Write row v of ``following``: ``portion`` of ``alpha`` times a sum of shares plus row ``jump`` of ``jumps``.
 
-    The sum is over ``neighbours[first:last]``, times ``weights`` (float64); None: 1. A lane in which ``going``, of one
-    row, is 0 stays. The rank times ``share`` is row v of ``following``. Row ``first_total`` of ``totals`` grows
-    by the change, and the next row by the rank times ``sink``. All arrays of rows are float64, of ``RANK_LINES`` lines
-    a row.
+    The sum is of rows ``neighbours[first:last]`` of ``shares``, times ``weights`` (float64); None: 1. A lane in which
+    ``going``, of one row, is 0 stays that of row v of ``own``. Row ``first_total`` of ``totals`` grows by the change
+    from ``own``, times ``leaving``, and the next row by the share times ``sink``. All arrays of rows are float64, of
+    ``RANK_LINES`` lines a row.
     """
 
     def generate(context, builder, signature, args):
         kinds = signature.args
         near = _data(context, builder, kinds[0], args[0])
-        shared, ranked, sent, jumped, on, summed_up = (
+        shared, mine, sent, jumped, on, summed_up = (
             _Lanes(context, builder, kinds[i], args[i], RANK_LINES) for i in (4, 5, 7, 8, 10, 11)
         )
+        count = context.make_array(kinds[0])(context, builder, args[0]).nitems
         scales = None if isinstance(kinds[1], types.NoneType) else _data(context, builder, kinds[1], args[1])
         zero, one = ir.Constant(shared.vector, [0.0] * RANK_LINES * LANES), ir.Constant(ir.IntType(64), 1)
         summed = cgutils.alloca_once(builder, shared.vector)
         builder.store(zero, summed)
         with cgutils.for_range_slice(builder, args[2], args[3], one) as (e, _):
             row = shared.load(builder.zext(builder.load(builder.gep(near, [e])), ir.IntType(64)))
+            ahead = builder.add(e, ir.Constant(ir.IntType(64), AHEAD))
+            ahead = builder.select(builder.icmp_signed("<", ahead, count), ahead, e)
+            shared.prefetch(builder.zext(builder.load(builder.gep(near, [ahead])), ir.IntType(64)))
             if scales is not None:
                 row = builder.fmul(row, shared.spread(builder.load(builder.gep(scales, [e]))))
             builder.store(builder.fadd(builder.load(summed), row), summed)
-        old = ranked.load(args[6])
+        old = mine.load(args[6])
         rank = builder.fmul(shared.spread(args[13]), builder.load(summed))
-        rank = builder.fadd(rank, jumped.load(args[9]))
-        rank = builder.select(builder.fcmp_ordered("!=", on.load(ir.Constant(ir.IntType(64), 0)), zero), rank, old)
-        fell = builder.fsub(rank, old)
-        change = builder.select(shared.less(fell, zero), builder.fsub(old, rank), fell)
-        builder.store(rank, ranked.place(args[6]), align=LINE)
-        builder.store(builder.fmul(rank, shared.spread(args[14])), sent.place(args[6]), align=LINE)
-        for place, amount in (
-            (args[12], change), (builder.add(args[12], one), builder.fmul(rank, shared.spread(args[15]))),
-        ):  # fmt: skip
-            builder.store(builder.fadd(summed_up.load(place), amount), summed_up.place(place), align=LINE)
+        share = builder.fmul(builder.fadd(rank, jumped.load(args[9])), shared.spread(args[14]))
+        share = builder.select(builder.fcmp_ordered("!=", on.load(ir.Constant(ir.IntType(64), 0)), zero), share, old)
+        fell = builder.fsub(share, old)
+        change = builder.select(shared.less(fell, zero), builder.fsub(old, share), fell)
+        builder.store(share, sent.place(args[6]), align=LINE)
+        for place, amount, scale in ((args[12], change, args[15]), (builder.add(args[12], one), share, args[16])):
+            total = builder.fadd(summed_up.load(place), builder.fmul(amount, shared.spread(scale)))
+            builder.store(total, summed_up.place(place), align=LINE)
         return context.get_dummy_value()
 
     whole, real = types.int64, types.float64
     return types.void(
-        neighbours, weights, whole, whole, shares, ranks, whole, following, jumps, whole, going, totals, whole, real,
-        real, real,
+        neighbours, weights, whole, whole, shares, own, whole, following, jumps, whole, going, totals, whole, real,
+        real, real, real,
     ), generate  # fmt: skip
 
 
@@ -148,7 +154,7 @@ class _Lanes:
     """Rows of an array of int32, float32 or float64 as vectors, and the operations on them; ``lines`` a row."""
 
     def __init__(self, context, builder, kind, array, lines=1):
-        self.builder, self.address = builder, _data(context, builder, kind, array)
+        self.builder, self.address, self.lines = builder, _data(context, builder, kind, array), lines
         self.lane = context.get_value_type(kind.dtype)
         self.whole = isinstance(kind.dtype, types.Integer)
         self.vector = ir.VectorType(self.lane, lines * LINE * 8 // kind.dtype.bitwidth)
@@ -158,6 +164,12 @@ class _Lanes:
 
     def load(self, row):
         return self.builder.load(self.place(row), align=LINE)
+
+    def prefetch(self, row):
+        first = self.builder.ptrtoint(self.place(row), ir.IntType(64))
+        for line in range(self.lines):
+            place = self.builder.add(first, ir.Constant(ir.IntType(64), line * LINE))
+            prefetched(self.builder, self.builder.inttoptr(place, ir.IntType(8).as_pointer()))
 
     def less(self, a, b):
         return self.builder.icmp_signed("<", a, b) if self.whole else self.builder.fcmp_ordered("<", a, b)

@@ -224,11 +224,11 @@ class RankLanes(HostSolver):
 
     @staticmethod
     def bytes(size: RowSize) -> int:
-        """Return the bytes of lanes and of rows while they are laid out: 64 an arc; 200 a vertex, 296 a kept one.
+        """Return the bytes of lanes and of rows while they are laid out: 64 an arc; 200 a vertex, 176 a kept one.
 
         A kept vertex at which a walk restarts takes 256 more, which are not counted.
         """
-        return 200 * size.n + 296 * size.masters + 64 * size.arcs
+        return 200 * size.n + 176 * size.masters + 64 * size.arcs
 
     def solve(self, ctx: Context, restarts: Restarts, alpha: float, tol: float, max_iter: int) -> Ranked:
         """Rank the vertices for each walk; collective.
@@ -243,24 +243,28 @@ class RankLanes(HostSolver):
 
 
 class HostLanes:
-    """Lanes in this rank's memory, iterated by a team of threads."""
+    """Lanes in this rank's memory, iterated by a team of threads.
+
+    A rank is kept as the share of each unit that leaves its vertex; the share of a dangling vertex is its rank. The
+    change is of shares, times what leaves, so it is 0 where nothing changes.
+    """
 
     def __init__(self, ctx: Context, rows: InRows, team: Team, alpha: float):
         self.ctx, self.rows, self.team, self.alpha = ctx, rows, team, alpha
         self.kept, self.numbers = len(rows.leaving), rows.numbers
         self.dangling = rows.leaving == 0
-        self.portions = np.zeros(self.kept)
-        np.divide(1, rows.leaving, self.portions, where=~self.dangling)
-        self.ranks, self.following, self.shares = (lines(count) for count in (self.kept, self.kept, ctx.local.n))
+        self.leaving = np.where(self.dangling, 1, rows.leaving)
+        self.portions = 1 / self.leaving
+        self.following, self.shares = lines(self.kept), lines(ctx.local.n)
+        self.first = ctx.comm.before(self.kept)
         self.totals = lines(2 * -(-self.kept // CHUNK))
         self.columns: np.ndarray | None = None
 
     def begin(self, vertices: np.ndarray, homes: np.ndarray) -> int:
         """Set all ranks to 1/n."""
         if self.columns is not None:
-            self.columns, self.following = None, lines(self.kept)
-        even = 1 / max(self.ctx.local.n, 1)
-        self.team.run(_spread, self.team.size, even, even * self.portions, self.ranks, self.following)
+            self.columns, self.shares = None, lines(self.ctx.local.n)
+        self.team.run(_spread, self.team.size, self.portions / max(self.ctx.local.n, 1), self.following)
         self.homes, self.jumps, self.jump = homes, lines(len(homes)), np.zeros(self.kept, np.uint32)
         self.jump[vertices] = np.arange(1, len(homes))
         return int(self.dangling.sum())
@@ -271,9 +275,10 @@ class HostLanes:
         self._gather()
         np.multiply(self.homes, factor, self.jumps)
         on[0], self.totals[:] = going, 0.0
+        own = self.shares[self.first : self.first + self.kept]
         self.team.run(
-            _iterate, self.team.size, rows.offsets, rows.sources, rows.weights, self.shares, self.ranks,
-            self.following, self.jumps, self.jump, on, self.totals, self.alpha, self.portions, self.dangling, settled,
+            _iterate, self.team.size, rows.offsets, rows.sources, rows.weights, self.shares, own, self.following,
+            self.jumps, self.jump, on, self.totals, self.alpha, self.portions, self.leaving, self.dangling, settled,
             np.zeros(1, np.int64),
         )  # fmt: skip
         return np.add.reduce(self.totals.reshape(-1, 2, LANES))
@@ -288,8 +293,8 @@ class HostLanes:
     def column(self, lane: int) -> np.ndarray:
         """Return the ranks of a lane by this rank's masters, in memory of the shares, which no iteration follows."""
         if self.columns is None:
-            self.columns = self.following.reshape(LANES, self.kept)
-            self.team.run(_turn, self.team.size, self.ranks, self.rows.places, self.columns)
+            self.columns = self.shares[: self.kept].reshape(LANES, self.kept)
+            self.team.run(_turn, self.team.size, self.following, self.leaving, self.rows.places, self.columns)
         return self.rows.to_masters(self.columns[lane])
 
 
@@ -303,18 +308,22 @@ def _part(t: int, threads: int, count: int) -> slice:
     return slice(count * t // threads, count * (t + 1) // threads)
 
 
-def _spread(t: int, threads: int, even: float, column: np.ndarray, ranks: np.ndarray, shares: np.ndarray) -> None:
-    """Write ``even`` to the rows of ``ranks``, and those of a column to the rows of ``shares``."""
-    part = _part(t, threads, len(ranks))
-    ranks[part], shares[part] = even, column[part, None]
+def _spread(t: int, threads: int, column: np.ndarray, shares: np.ndarray) -> None:
+    """Write a column to all lanes of ``shares``."""
+    part = _part(t, threads, len(shares))
+    shares[part] = column[part, None]
 
 
-def _turn(t: int, threads: int, rows: np.ndarray, places: np.ndarray, columns: np.ndarray) -> None:
-    """Write rows of lanes, at their places, as columns, some that fit the cache at a time."""
-    part = _part(t, threads, len(rows))
+def _turn(
+    t: int, threads: int, shares: np.ndarray, leaving: np.ndarray, places: np.ndarray, columns: np.ndarray
+) -> None:
+    """Write shares times what leaves, at their places, as columns, some that fit the cache at a time."""
+    part = _part(t, threads, len(shares))
     for first in range(part.start, part.stop, TURNED):
-        some = slice(first, min(first + TURNED, part.stop))
-        columns[:, some] = rows[places[some]].T
+        some = places[first : min(first + TURNED, part.stop)]
+        rows = shares[some]
+        rows *= leaving[some, None]
+        columns[:, first : first + len(some)] = rows.T
 
 
 @njit(**OPTIONS)
@@ -340,10 +349,10 @@ def _lay_out(t, threads, offsets, sources, weights, order, places, bounds, ends,
 
 @njit(**OPTIONS)
 def _iterate(
-    t, threads, offsets, sources, weights, shares, ranks, following, jumps, jump, going, totals, alpha, share, dangling,
-    settled, taken,
+    t, threads, offsets, sources, weights, shares, own, following, jumps, jump, going, totals, alpha, portions, leaving,
+    dangling, settled, taken,
 ):  # fmt: skip
-    n = len(share)
+    n = len(portions)
     while True:
         chunk = fetch_add(taken, 0, 1)
         begin = chunk * CHUNK
@@ -354,6 +363,6 @@ def _iterate(
             if settled and first == last and jump[v] == 0:
                 continue
             rank_row(
-                sources, weights, first, last, shares, ranks, np.int64(v), following, jumps, np.int64(jump[v]), going,
-                totals, 2 * chunk, alpha, share[v], 1.0 if dangling[v] else 0.0,
+                sources, weights, first, last, shares, own, np.int64(v), following, jumps, np.int64(jump[v]), going,
+                totals, 2 * chunk, alpha, portions[v], leaving[v], 1.0 if dangling[v] else 0.0,
             )  # fmt: skip

@@ -11,8 +11,7 @@ from partitioning.arrays.lazy_numba import ready
 OPTIONS = {"nogil": True, "cache": True}
 
 FEW = 128
-"""Spans up to which one vectorised pass over all lids per span is faster than a binary search per lid."""
-
+"""Spans up to which vectorised comparisons with all are faster than a binary search per lid."""
 
 def _spans_few(lids, starts, ends):
     """Return the span of each lid that is in one, and the lid's position in there."""
@@ -100,7 +99,13 @@ def positions_by_span(lids, starts, ends, counts, cursor, listed):
         first += load(counts, k)
     for k in range(len(lids)):
         lid = np.int64(load(lids, k))
-        i = span_of(lid, starts, ends, i)
+        if len(ends) <= FEW:
+            i = 0
+            for span in range(len(ends)):
+                i += np.int64(load(ends, span) <= lid)
+            i = i if i < len(ends) and load(starts, i) <= lid else -1
+        else:
+            i = span_of(lid, starts, ends, i)
         if i >= 0:
             store(listed, load(cursor, i), np.uint32(lid - load(starts, i)))
             store(cursor, i, load(cursor, i) + 1)

@@ -7,7 +7,7 @@ exchange with the same methods instead.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,8 +24,36 @@ SPARSE = 32
 
 ACTIVE = np.dtype(np.uint8)
 NONE = np.empty(0, np.uint32)
-Span = tuple[int, Mirrors, int, int]
-"""Peer, mirrors, first and last position of the mirrors with a role."""
+
+
+class Span(NamedTuple):
+    """Mirrors of a peer with a role, and the message about them.
+
+    Attributes:
+        peer: the other rank.
+        mirrors: the mirrors of this rank and the peer.
+        low, high: first and last position of those with the role.
+        bound: most bytes of a message about them.
+    """
+
+    peer: int
+    mirrors: Mirrors
+    low: int
+    high: int
+    bound: int
+
+
+class Route(NamedTuple):
+    """Spans of one role, for messages of the same columns.
+
+    Attributes:
+        spans: those that are not empty, one a peer.
+        starts, ends: lids of the first mirror of each and behind the last, int64; of mirrors on this rank.
+    """
+
+    spans: list[Span]
+    starts: np.ndarray
+    ends: np.ndarray
 
 
 def prepare(traced: Traced) -> None:
@@ -55,7 +83,7 @@ class HostExchange:
         self._mask = np.zeros(local.masters if peers else 0, np.uint8)
         most = max((side.count for side in local.peer_mirrors.values()), default=0)
         self._positions = np.empty(max(local.mirrors, most) + 1, np.uint32)
-        self._routes: dict[tuple[bool, str], list[Span]] = {}
+        self._routes: dict[tuple[bool, str, tuple[int, ...]], Route] = {}
 
     def _most(self, peer: int, phases: set[tuple[str, ...]]) -> int:
         """Return the maximum bytes of a message to or from a peer, over all phases and directions."""
@@ -77,40 +105,42 @@ class HostExchange:
             failed: this rank has failed: it sends empty messages and ignores what it receives.
         """
         machine, traced = self.machine, self.machine.traced
-        senders, receivers = (self._spans(sides, role) for sides in (self.local.own_mirrors, self.local.peer_mirrors))
         with self.record("pack"):
             touched = NONE if failed or traced.all else machine.take_mirrors()
-        if not senders and not receivers:
+        if role == "none":
             return
         dtypes = [self.widths[k] for k in fields]
-        positions: np.ndarray | None
-        width, whole = sum(d.itemsize for d in dtypes), all(traced.fields[k].reduce.idempotent for k in fields)
+        widths = tuple([d.itemsize for d in dtypes])
+        senders = self._route(self.local.own_mirrors, role, widths)
+        receivers = self._route(self.local.peer_mirrors, role, widths)
+        if not senders.spans and not receivers.spans:
+            return
+        width, whole = sum(widths), all(traced.fields[k].reduce.idempotent for k in fields)
         sends: dict[int, tuple[np.ndarray, int]] = {}
         with self.record("pack"):
-            counts = np.empty(len(senders), np.int64)
-            starts = np.array([mirrors.first + low for _, mirrors, low, _ in senders], np.int64)
-            ends = np.array([mirrors.first + high for _, mirrors, _, high in senders], np.int64)
+            starts, ends, counts = senders.starts, senders.ends, np.empty(len(senders.spans), np.int64)
             count_by_span(touched, starts, ends, counts)
             kinds = [
                 CPU.choose(high - low if dense and not failed else count, low, high, width, whole)
-                for (_, _, low, high), count in zip(senders, counts.tolist(), strict=True)
+                for (_, _, low, high, _), count in zip(senders.spans, counts.tolist(), strict=True)
             ]
-            if not {BITSET, OFFSETS}.isdisjoint(kinds):
+            if BITSET in kinds or OFFSETS in kinds:
                 positions_by_span(touched, starts, ends, counts, np.empty_like(counts), self._positions)
             end = 0
-            for (peer, _, low, high), start, count, kind in zip(senders, starts, counts.tolist(), kinds, strict=True):
-                positions, end, total = self._positions[end : end + count], end + count, high - low
-                columns = [machine.state[k][start : start + total] for k in fields]
-                message = encode(self._outbox[peer], kind, total, positions, columns)
-                sends[peer] = message, CPU.bound(total, [d.itemsize for d in dtypes])
+            for span, start, count, kind in zip(senders.spans, starts.tolist(), counts.tolist(), kinds, strict=True):
+                positions, end, total = self._positions[end : end + count], end + count, span.high - span.low
+                columns = [machine.state[k][start : start + total] for k in fields] if kind else []
+                message = encode(self._outbox[span.peer], kind, total, positions, columns)
+                sends[span.peer] = message, span.bound
             if not failed:
                 machine.reset(slice(self.local.masters, None) if dense else touched)
-        received = self._exchange(sends, receivers, dtypes)
+        received = self._exchange(sends, receivers)
         with self.record("unpack"):
-            for peer, mirrors, low, high in receivers:
-                positions, values = self._decoded(peer, received[peer], high - low, dtypes)
-                if positions is not None and not failed:
-                    machine.combine(mirrors.lids[low:high], positions, values)  # type: ignore[index]
+            for peer, mirrors, low, high, _ in receivers.spans:
+                if received[peer]:
+                    positions, values = self._decoded(peer, received[peer], high - low, dtypes)
+                    if not failed:
+                        machine.combine(mirrors.lids[low:high], positions, values)  # type: ignore[index]
 
     def broadcast(
         self, fields: tuple[str, ...], role: str, dense: bool, marked: bool, joins: bool, failed: bool
@@ -125,30 +155,33 @@ class HostExchange:
             joins: add the mirrors that receive a value (if ``marked``: an active flag) to the frontier.
             failed: as for :meth:`reduce`.
         """
-        machine = self.machine
-        senders, receivers = self._spans(self.local.peer_mirrors, role), self._spans(self.local.own_mirrors, role)
-        if not senders and not receivers:
+        if role == "none":
             return
+        machine = self.machine
         dtypes = [self.widths[k] for k in fields] + [ACTIVE] * marked
-        width = sum(d.itemsize for d in dtypes)
+        widths = tuple([d.itemsize for d in dtypes])
+        senders = self._route(self.local.peer_mirrors, role, widths)
+        receivers = self._route(self.local.own_mirrors, role, widths)
+        if not senders.spans and not receivers.spans:
+            return
+        width = sum(widths)
         sends: dict[int, tuple[np.ndarray, int]] = {}
         with self.record("pack"):
             dirty = NONE if failed or dense else machine.dirty()
             columns = [machine.state[k] for k in fields]
             if marked:
                 columns.append(self._active(not failed))
-            for peer, mirrors, low, high in senders:
+            for peer, mirrors, low, high, bound in senders.spans:
                 lids, total = mirrors.lids[low:high], high - low  # type: ignore[index]
                 changed = self._dirty_positions(dirty, mirrors, low, high)
                 kind = CPU.choose(0 if failed else total if dense else len(changed), low, high, width, dense)
-                message = encode(self._outbox[peer], kind, total, changed, columns, lids)
-                sends[peer] = message, CPU.bound(total, [d.itemsize for d in dtypes])
-        received = self._exchange(sends, receivers, dtypes)
+                sends[peer] = encode(self._outbox[peer], kind, total, changed, columns, lids), bound
+        received = self._exchange(sends, receivers)
         with self.record("unpack"):
-            for peer, mirrors, low, high in receivers:
-                positions, values = self._decoded(peer, received[peer], high - low, dtypes)
-                if positions is None or failed:
+            for peer, mirrors, low, high, _ in receivers.spans:
+                if failed or not received[peer]:
                     continue
+                positions, values = self._decoded(peer, received[peer], high - low, dtypes)
                 place, count = mirrors.first + low, len(positions)
                 lids = positions + np.uint32(place)
                 rows = slice(place, place + count) if count == high - low else lids  # all come in order
@@ -171,9 +204,8 @@ class HostExchange:
             active[self.machine.frontier()] = 1
         return active
 
-    def _exchange(self, sends, receivers: list[Span], dtypes) -> dict[int, int]:
-        widths = [d.itemsize for d in dtypes]
-        inboxes = {p: self._inbox[p][: CPU.bound(high - low, widths)] for p, _, low, high in receivers}
+    def _exchange(self, sends, receivers: Route) -> dict[int, int]:
+        inboxes = {span.peer: self._inbox[span.peer][: span.bound] for span in receivers.spans}
         with self.record("exchange"):
             received = self.comm.exchange(sends, inboxes)
         for peer, (message, _) in sends.items():
@@ -187,10 +219,18 @@ class HostExchange:
         except UnreadableMessage as error:
             raise UnreadableMessage(f"rank {self.comm.rank} received from rank {peer} {error}") from None
 
-    def _spans(self, sides: dict[int, Mirrors], role: str) -> list[Span]:
-        """Return the non-empty spans of a role, one per peer."""
-        cached = self._routes.setdefault((sides is self.local.own_mirrors, role), [])
-        if not cached:
-            spans = [(peer, mirrors, *mirrors.span(role)) for peer, mirrors in sides.items()]
-            cached += [span for span in spans if span[2] < span[3]]
-        return cached
+    def _route(self, sides: dict[int, Mirrors], role: str, widths: tuple[int, ...]) -> Route:
+        """Return the spans of a role, and the bounds of messages of columns of these widths."""
+        key = sides is self.local.own_mirrors, role, widths
+        route = self._routes.get(key)
+        if route is None:
+            places = [(peer, mirrors, *mirrors.span(role)) for peer, mirrors in sides.items()]
+            spans = [
+                Span(peer, mirrors, low, high, CPU.bound(high - low, widths))
+                for peer, mirrors, low, high in places
+                if low < high
+            ]
+            starts = np.array([span.mirrors.first + span.low for span in spans], np.int64)
+            ends = np.array([span.mirrors.first + span.high for span in spans], np.int64)
+            route = self._routes[key] = Route(spans, starts, ends)
+        return route

@@ -31,16 +31,21 @@ SPLICED = INLINE | {"forceinline": False, "inline": "always"}
 """Options of functions whose text is inlined before compilation, so that what they call is compiled once."""
 
 
+def prefetched(builder, pointer, write=0):
+    """Emit an LLVM prefetch of a pointer's cache line, for reading (``write`` 0) or for writing (1)."""
+    word, address = ir.IntType(32), ir.IntType(8).as_pointer()
+    kind = ir.FunctionType(ir.VoidType(), [address, word, word, word])
+    function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+    builder.call(function, [builder.bitcast(pointer, address), word(write), word(3), word(1)])
+
+
 def _prefetch(write, doc):
     """Return the intrinsic of an LLVM prefetch for reading (``write`` 0) or for writing (1)."""
 
     def function(typing, array, index):
         def generate(context, builder, signature, args):
             pointer = address_of(context, builder, signature.args[0], args[0], args[1], signature.args[1])
-            word, bytes_ = ir.IntType(32), ir.IntType(8).as_pointer()
-            kind = ir.FunctionType(ir.VoidType(), [bytes_, word, word, word])
-            function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
-            builder.call(function, [builder.bitcast(pointer, bytes_), word(write), word(3), word(1)])
+            prefetched(builder, pointer, write)
             return context.get_dummy_value()
 
         return types.void(array, index), generate
