@@ -24,6 +24,8 @@ from dgraph._support.affinity import cores
 from dgraph._support.cache import folder, publish
 from dgraph._support.version import __version__
 from dgraph.algorithms import ALGORITHMS
+from dgraph.backend.cuda.device import nvrtc
+from dgraph.backend.cuda.device.prebuilt import TEXTS
 from dgraph.cli.arguments import flag
 from dgraph.cli.commands import Task, command_parser
 from dgraph.cli.terminal.terminal_progress import progress_for
@@ -34,6 +36,7 @@ from dgraph.graph.devices import DEVICES, Auto, Cpu, Cuda
 from dgraph.graph.stored_graph import Graph
 from dgraph.report import Progress
 from dgraph.run import run
+from dgraph.tools.kernel_wheel import ARCHITECTURES, build
 
 ALL = "all"
 WEIGHTS: dict[str, np.ndarray | None] = {
@@ -81,6 +84,16 @@ def task(words: Sequence[str]) -> Task:
         choices=(*DEVICES, ALL),
         help="device to compile for (default auto: the one that runs here would use)",
     )
+    parser.add_argument(
+        "--wheel",
+        metavar="FOLDER",
+        help="also write the GPU kernels as a wheel there, which other machines install in place of compiling",
+    )
+    parser.add_argument(
+        "--architectures",
+        metavar="LIST",
+        help=f"architectures of the wheel (default {','.join(ARCHITECTURES)})",
+    )
     parser.add_argument("-q", "--quiet", **flag(), help="print nothing but warnings and errors")
     args = parser.parsed(words)
     named = args.get("algorithms") or list(ALGORITHMS)
@@ -89,7 +102,24 @@ def task(words: Sequence[str]) -> Task:
             raise unknown("algorithm", name, ALGORITHMS)
     asked = args.get("backend", "auto")
     backends = tuple(DEVICES)[1:] if asked == ALL else (asked,)
-    return Task(lambda comm: warmup(named, backends, "quiet" in args, comm))
+    if "wheel" not in args:
+        return Task(lambda comm: warmup(named, backends, "quiet" in args, comm))
+    targets = args.get("architectures", ",".join(ARCHITECTURES)).split(",")
+    for target in targets:
+        if target not in nvrtc.architectures():
+            raise unknown("architecture", target, nvrtc.architectures())
+    return Task(lambda comm: make_wheel(named, Path(args["wheel"]), targets, "quiet" in args, comm))
+
+
+def make_wheel(names: Sequence[str], place: Path, architectures: Sequence[str], quiet: bool, comm: Comm) -> int:
+    """Compile the GPU programs of algorithms, and write their kernels as a wheel; return exit code 0; collective."""
+    with tempfile.TemporaryDirectory(prefix="dgraph-") as texts:
+        os.environ[TEXTS] = texts  # also of child processes
+        warmup(names, ("cuda",), quiet, comm)
+        with comm.together():
+            if comm.rank == 0:
+                print(build(Path(texts), place, architectures))
+    return 0
 
 
 def warmup(names: Sequence[str], backends: Sequence[str], quiet: bool, comm: Comm) -> int:
