@@ -24,6 +24,7 @@ from dgraph._support.affinity import cores
 from dgraph._support.cache import folder, publish
 from dgraph._support.version import __version__
 from dgraph.algorithms import ALGORITHMS
+from dgraph.backend import has_gpu
 from dgraph.backend.cuda.device import nvrtc
 from dgraph.backend.cuda.device.prebuilt import TEXTS
 from dgraph.cli.arguments import flag
@@ -36,7 +37,7 @@ from dgraph.graph.devices import DEVICES, Auto, Cpu, Cuda
 from dgraph.graph.stored_graph import Graph
 from dgraph.report import Progress
 from dgraph.run import run
-from dgraph.tools.kernel_wheel import ARCHITECTURES, build
+from dgraph.tools import kernel_wheel
 
 ALL = "all"
 WEIGHTS: dict[str, np.ndarray | None] = {
@@ -49,6 +50,9 @@ WEIGHTS: dict[str, np.ndarray | None] = {
     "float64 weights": np.array([0.0, 0.5, 1.5]),
 }
 """Weights of a path of three edges. Weight 0 selects the parent search at equal distance; long paths, wider types."""
+
+DRAWN = {"no weights": None, "int32 weights": "1..255"}
+"""Kinds of weights for which GPUs also run a graph that they build, whose ids and rows have other types; its rule."""
 
 LONG, SUMMED = "long paths", ("sssp",)
 """Kinds of weights with long paths, and the algorithms that they matter to: results are sums of weights."""
@@ -72,7 +76,7 @@ EACH = 3
 SHARED, SECONDS, LOADED = 15, 4, 0.3
 """Seconds of the first tiny run and of one of the others on two cores, and of one whose code an earlier warmup left."""
 
-FILE = ("graph.wel", "0 1 2\n1 2 3\n")
+FILE, TINY = ("graph.wel", "0 1 2\n1 2 3\n"), "rmat:4"
 
 
 def task(words: Sequence[str]) -> Task:
@@ -92,7 +96,7 @@ def task(words: Sequence[str]) -> Task:
     parser.add_argument(
         "--architectures",
         metavar="LIST",
-        help=f"architectures of the wheel (default {','.join(ARCHITECTURES)})",
+        help=f"architectures of the wheel (default {','.join(kernel_wheel.ARCHITECTURES)})",
     )
     parser.add_argument("-q", "--quiet", **flag(), help="print nothing but warnings and errors")
     args = parser.parsed(words)
@@ -104,7 +108,7 @@ def task(words: Sequence[str]) -> Task:
     backends = tuple(DEVICES)[1:] if asked == ALL else (asked,)
     if "wheel" not in args:
         return Task(lambda comm: warmup(named, backends, "quiet" in args, comm))
-    targets = args.get("architectures", ",".join(ARCHITECTURES)).split(",")
+    targets = args.get("architectures", ",".join(kernel_wheel.ARCHITECTURES)).split(",")
     for target in targets:
         if target not in nvrtc.architectures():
             raise unknown("architecture", target, nvrtc.architectures())
@@ -118,7 +122,7 @@ def make_wheel(names: Sequence[str], place: Path, architectures: Sequence[str], 
         warmup(names, ("cuda",), quiet, comm)
         with comm.together():
             if comm.rank == 0:
-                print(build(Path(texts), place, architectures))
+                print(kernel_wheel.build(Path(texts), place, architectures))
     return 0
 
 
@@ -181,20 +185,29 @@ def _mark(job: Job) -> Path:
 def _run_job(job: Job) -> None:
     """Run a job, and mark it as compiled."""
     backend, name, kind, parameters = job
-    graph = Graph.from_edges([0, 1, 2], [1, 2, 3], WEIGHTS[kind], device=backend, comm=SerialComm())
+    graphs = [Graph.from_edges([0, 1, 2], [1, 2, 3], WEIGHTS[kind], device=backend, comm=SerialComm())]
+    if kind in DRAWN and _uses_gpus(backend):
+        graphs.append(Graph.load(TINY, weights=DRAWN[kind], device=backend, build="device", comm=SerialComm()))
     arguments = {"validate": True, **_start(name)}
-    if parameters:
-        run(name, graph, **arguments, **parameters)
-    else:
-        _run_variants(name, graph, 1, arguments)
+    for graph in graphs:
+        if parameters:
+            run(name, graph, **arguments, **parameters)
+        else:
+            _run_variants(name, graph, 1, arguments)
     publish(_mark(job), b"")
+
+
+def _uses_gpus(backend: str) -> bool:
+    return backend == "cuda" or (backend == "auto" and has_gpu())
 
 
 def _compile_on_all_ranks(name: str, backend: str, comm: Comm) -> None:
     """Run an algorithm on tiny graphs on all ranks."""
     device = {"auto": Auto(share=True), "cpu": Cpu(), "cuda": Cuda(share=True)}[backend]
-    graph = Graph.load("rmat:4", device=device, comm=comm)
-    _run_variants(name, graph, comm.size, {"validate": True, **_start(name)})
+    for kind, build in product(DRAWN, ("host", "device") if _uses_gpus(backend) else ("host",)):
+        if kind in _kinds(name):
+            graph = Graph.load(TINY, weights=DRAWN[kind], device=device, build=build, comm=comm)
+            _run_variants(name, graph, comm.size, {"validate": True, **_start(name)})
     if name in ON_ROADS:
         road = Graph.load(f"path:{2 * RARELY_SHARED * comm.size}", weights="1..255", device=device, comm=comm)
         run(name, road, **_start(name))
