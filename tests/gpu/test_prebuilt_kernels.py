@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from dgraph._support.version import __version__
 from dgraph.backend.cuda.device import machine_code, nvrtc, prebuilt
 from dgraph.backend.cuda.device.machine_code import MachineCode
 from dgraph.cli.warmup import task
 from dgraph.errors import UsageError
+from dgraph.tools.doctor.gpus import kernel_findings
 from dgraph.tools.kernel_wheel import build
 
 pytestmark = pytest.mark.mpi_skip
@@ -126,3 +128,18 @@ def test_the_wheel_holds_each_text_for_each_architecture(monkeypatch, tmp_path):
 def test_an_architecture_that_the_compiler_does_not_know_is_refused_by_name():
     with pytest.raises(UsageError, match="sm_99"):
         task(["bfs", "--wheel", "dist", "--architectures", "sm_90,sm_99"])
+
+
+@pytest.mark.parametrize(
+    ("built", "architecture", "says"),
+    [(None, "sm_90", None), (__version__, "sm_90", "ok"), ("0.1", "sm_90", "0.1"), (__version__, "sm_80", "sm_80")],
+)
+def test_doctor_says_if_the_wheel_serves_this_machine(installed, tmp_path, built, architecture, says):
+    if built:
+        installed("cuda13/sm_90")
+        about = tmp_path / "site" / f"dgraph_analytics_kernels-{built}.dist-info"
+        about.mkdir()
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {prebuilt.DISTRIBUTION}\nVersion: {built}\n")
+    findings = list(kernel_findings([architecture], 13000))
+    assert len(findings) == bool(built)
+    assert not built or says in str(findings[0])
