@@ -132,7 +132,7 @@ def test_an_architecture_that_the_compiler_does_not_know_is_refused_by_name():
 
 @pytest.mark.parametrize(
     ("built", "architecture", "says"),
-    [(None, "sm_90", None), (__version__, "sm_90", "ok"), ("0.1", "sm_90", "0.1"), (__version__, "sm_80", "sm_80")],
+    [(None, "sm_90", None), (__version__, "sm_90", "OK"), ("0.1", "sm_90", "0.1"), (__version__, "sm_80", "sm_80")],
 )
 def test_doctor_says_if_the_wheel_serves_this_machine(installed, tmp_path, built, architecture, says):
     if built:
