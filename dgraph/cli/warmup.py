@@ -52,7 +52,13 @@ WEIGHTS: dict[str, np.ndarray | None] = {
 """Weights of a path of three edges. Weight 0 selects the parent search at equal distance; long paths, wider types."""
 
 DRAWN = {"no weights": None, "int32 weights": "1..255"}
-"""Kinds of weights for which GPUs also run a graph that they build, whose ids and rows have other types; its rule."""
+"""Kinds of weights for which GPUs also run graphs that they build, whose ids and rows have other types; their rule."""
+
+TINY, GRAPHS, ROAD = "rmat:4", ("rmat:4", "rmat:17,symmetric", "rmat:17"), "road:1000x1000"
+"""Graphs that ranks and GPUs generate. Some kernels are for large graphs, directed ones, or long paths alone."""
+
+FEW, QUADRATIC = 64, ("apsp",)
+"""Sources on large graphs of algorithms that draw sources, and algorithms that large graphs are too large for."""
 
 LONG, SUMMED = "long paths", ("sssp",)
 """Kinds of weights with long paths, and the algorithms that they matter to: results are sums of weights."""
@@ -76,7 +82,7 @@ EACH = 3
 SHARED, SECONDS, LOADED = 15, 4, 0.3
 """Seconds of the first tiny run and of one of the others on two cores, and of one whose code an earlier warmup left."""
 
-FILE, TINY = ("graph.wel", "0 1 2\n1 2 3\n"), "rmat:4"
+FILE = ("graph.wel", "0 1 2\n1 2 3\n")
 
 
 def task(words: Sequence[str]) -> Task:
@@ -185,15 +191,10 @@ def _mark(job: Job) -> Path:
 def _run_job(job: Job) -> None:
     """Run a job, and mark it as compiled."""
     backend, name, kind, parameters = job
-    graphs = [Graph.from_edges([0, 1, 2], [1, 2, 3], WEIGHTS[kind], device=backend, comm=SerialComm())]
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 3], WEIGHTS[kind], device=backend, comm=SerialComm())
+    _run_variants(name, graph, parameters)
     if kind in DRAWN and _uses_gpus(backend):
-        graphs.append(Graph.load(TINY, weights=DRAWN[kind], device=backend, build="device", comm=SerialComm()))
-    arguments = {"validate": True, **_start(name)}
-    for graph in graphs:
-        if parameters:
-            run(name, graph, **arguments, **parameters)
-        else:
-            _run_variants(name, graph, 1, arguments)
+        _run_drawn(name, DRAWN[kind], parameters, {"device": backend, "comm": SerialComm()})
     publish(_mark(job), b"")
 
 
@@ -201,22 +202,31 @@ def _uses_gpus(backend: str) -> bool:
     return backend == "cuda" or (backend == "auto" and has_gpu())
 
 
+def _run_drawn(name: str, weights: str | None, parameters: Mapping[str, Any], place: dict[str, Any]) -> None:
+    """Run an algorithm on graphs that GPUs build; ``place``: device and ranks."""
+    few = {"k": FEW} if {"k", "random_state"} <= set(ALGORITHMS[name].parameters) else {}
+    for spec in (*GRAPHS[: 1 if name in QUADRATIC else None], *([ROAD] if name in ON_ROADS else [])):
+        graph = Graph.load(spec, weights=weights, build="device", **place)
+        _run_variants(name, graph, parameters if spec == TINY else {**few, **parameters})
+
+
 def _compile_on_all_ranks(name: str, backend: str, comm: Comm) -> None:
     """Run an algorithm on tiny graphs on all ranks."""
     device = {"auto": Auto(share=True), "cpu": Cpu(), "cuda": Cuda(share=True)}[backend]
-    for kind, build in product(DRAWN, ("host", "device") if _uses_gpus(backend) else ("host",)):
-        if kind in _kinds(name):
-            graph = Graph.load(TINY, weights=DRAWN[kind], device=device, build=build, comm=comm)
-            _run_variants(name, graph, comm.size, {"validate": True, **_start(name)})
+    for kind in DRAWN if ALGORITHMS[name].weighted else list(DRAWN)[:1]:
+        _run_variants(name, Graph.load(TINY, weights=DRAWN[kind], device=device, comm=comm), {})
+        if _uses_gpus(backend):
+            _run_drawn(name, DRAWN[kind], {}, {"device": device, "comm": comm})
     if name in ON_ROADS:
         road = Graph.load(f"path:{2 * RARELY_SHARED * comm.size}", weights="1..255", device=device, comm=comm)
-        run(name, road, **_start(name))
+        run(name, road, **_start(name, road))
 
 
-def _run_variants(name: str, graph: Graph, ranks: int, arguments: Mapping[str, Any]) -> None:
-    """Run with default parameters; on a GPU also with those that the algorithm may choose there."""
+def _run_variants(name: str, graph: Graph, parameters: Mapping[str, Any]) -> None:
+    """Run with parameters; with the default ones on a GPU also with those that the algorithm may choose there."""
+    arguments = {"validate": True, **_start(name, graph), **parameters}
     choices = run(name, graph, **arguments).report["choices"]
-    more = ALGORITHMS[name].on_gpus(ranks)
+    more = {} if set(parameters) - {"k"} else ALGORITHMS[name].on_gpus(graph.comm.size)
     if more and any(choice["what"] == "backend" and choice["taken"] == "cuda" for choice in choices):
         run(name, graph, **arguments, **more)
 
@@ -242,5 +252,5 @@ def _kinds(name: str) -> list[str]:
     return [kind for kind in WEIGHTS if name in SUMMED or LONG not in kind]
 
 
-def _start(name: str) -> dict[str, Any]:
-    return {"source": 0} if ALGORITHMS[name].needs_source else {}
+def _start(name: str, graph: Graph) -> dict[str, Any]:
+    return {"source": graph.hub()} if ALGORITHMS[name].needs_source else {}
