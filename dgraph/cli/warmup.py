@@ -24,6 +24,9 @@ from dgraph._support.affinity import cores
 from dgraph._support.cache import folder, publish
 from dgraph._support.version import __version__
 from dgraph.algorithms import ALGORITHMS
+from dgraph.backend import has_gpu
+from dgraph.backend.cuda.device import nvrtc
+from dgraph.backend.cuda.device.prebuilt import TEXTS
 from dgraph.cli.arguments import flag
 from dgraph.cli.commands import Task, command_parser
 from dgraph.cli.terminal.terminal_progress import progress_for
@@ -34,6 +37,7 @@ from dgraph.graph.devices import DEVICES, Auto, Cpu, Cuda
 from dgraph.graph.stored_graph import Graph
 from dgraph.report import Progress
 from dgraph.run import run
+from dgraph.tools import kernel_wheel
 
 ALL = "all"
 WEIGHTS: dict[str, np.ndarray | None] = {
@@ -46,6 +50,15 @@ WEIGHTS: dict[str, np.ndarray | None] = {
     "float64 weights": np.array([0.0, 0.5, 1.5]),
 }
 """Weights of a path of three edges. Weight 0 selects the parent search at equal distance; long paths, wider types."""
+
+DRAWN = {"no weights": None, "int32 weights": "1..255"}
+"""Kinds of weights for which GPUs also run graphs that they build, whose ids and rows have other types; their rule."""
+
+TINY, GRAPHS, ROAD = "rmat:4", ("rmat:4", "rmat:17,symmetric", "rmat:17"), "road:1000x1000"
+"""Graphs that ranks and GPUs generate. Some kernels are for large graphs, directed ones, or long paths alone."""
+
+FEW, QUADRATIC = 64, ("apsp",)
+"""Sources on large graphs of algorithms that draw sources, and algorithms that large graphs are too large for."""
 
 LONG, SUMMED = "long paths", ("sssp",)
 """Kinds of weights with long paths, and the algorithms that they matter to: results are sums of weights."""
@@ -81,6 +94,16 @@ def task(words: Sequence[str]) -> Task:
         choices=(*DEVICES, ALL),
         help="device to compile for (default auto: the one that runs here would use)",
     )
+    parser.add_argument(
+        "--wheel",
+        metavar="FOLDER",
+        help="also write the GPU kernels as a wheel there, which other machines install in place of compiling",
+    )
+    parser.add_argument(
+        "--architectures",
+        metavar="LIST",
+        help=f"architectures of the wheel (default {','.join(kernel_wheel.ARCHITECTURES)})",
+    )
     parser.add_argument("-q", "--quiet", **flag(), help="print nothing but warnings and errors")
     args = parser.parsed(words)
     named = args.get("algorithms") or list(ALGORITHMS)
@@ -89,7 +112,24 @@ def task(words: Sequence[str]) -> Task:
             raise unknown("algorithm", name, ALGORITHMS)
     asked = args.get("backend", "auto")
     backends = tuple(DEVICES)[1:] if asked == ALL else (asked,)
-    return Task(lambda comm: warmup(named, backends, "quiet" in args, comm))
+    if "wheel" not in args:
+        return Task(lambda comm: warmup(named, backends, "quiet" in args, comm))
+    targets = args.get("architectures", ",".join(kernel_wheel.ARCHITECTURES)).split(",")
+    for target in targets:
+        if target not in nvrtc.architectures():
+            raise unknown("architecture", target, nvrtc.architectures())
+    return Task(lambda comm: make_wheel(named, Path(args["wheel"]), targets, "quiet" in args, comm))
+
+
+def make_wheel(names: Sequence[str], place: Path, architectures: Sequence[str], quiet: bool, comm: Comm) -> int:
+    """Compile the GPU programs of algorithms, and write their kernels as a wheel; return exit code 0; collective."""
+    with tempfile.TemporaryDirectory(prefix="dgraph-") as texts:
+        os.environ[TEXTS] = texts  # also of child processes
+        warmup(names, ("cuda",), quiet, comm)
+        with comm.together():
+            if comm.rank == 0:
+                print(kernel_wheel.build(Path(texts), place, architectures))
+    return 0
 
 
 def warmup(names: Sequence[str], backends: Sequence[str], quiet: bool, comm: Comm) -> int:
@@ -152,28 +192,41 @@ def _run_job(job: Job) -> None:
     """Run a job, and mark it as compiled."""
     backend, name, kind, parameters = job
     graph = Graph.from_edges([0, 1, 2], [1, 2, 3], WEIGHTS[kind], device=backend, comm=SerialComm())
-    arguments = {"validate": True, **_start(name)}
-    if parameters:
-        run(name, graph, **arguments, **parameters)
-    else:
-        _run_variants(name, graph, 1, arguments)
+    _run_variants(name, graph, parameters)
+    if kind in DRAWN and _uses_gpus(backend):
+        _run_drawn(name, DRAWN[kind], parameters, {"device": backend, "comm": SerialComm()})
     publish(_mark(job), b"")
+
+
+def _uses_gpus(backend: str) -> bool:
+    return backend == "cuda" or (backend == "auto" and has_gpu())
+
+
+def _run_drawn(name: str, weights: str | None, parameters: Mapping[str, Any], place: dict[str, Any]) -> None:
+    """Run an algorithm on graphs that GPUs build; ``place``: device and ranks."""
+    few = {"k": FEW} if {"k", "random_state"} <= set(ALGORITHMS[name].parameters) else {}
+    for spec in (*GRAPHS[: 1 if name in QUADRATIC else None], *([ROAD] if name in ON_ROADS else [])):
+        graph = Graph.load(spec, weights=weights, build="device", **place)
+        _run_variants(name, graph, parameters if spec == TINY else {**few, **parameters})
 
 
 def _compile_on_all_ranks(name: str, backend: str, comm: Comm) -> None:
     """Run an algorithm on tiny graphs on all ranks."""
     device = {"auto": Auto(share=True), "cpu": Cpu(), "cuda": Cuda(share=True)}[backend]
-    graph = Graph.load("rmat:4", device=device, comm=comm)
-    _run_variants(name, graph, comm.size, {"validate": True, **_start(name)})
+    for kind in DRAWN if ALGORITHMS[name].weighted else list(DRAWN)[:1]:
+        _run_variants(name, Graph.load(TINY, weights=DRAWN[kind], device=device, comm=comm), {})
+        if _uses_gpus(backend):
+            _run_drawn(name, DRAWN[kind], {}, {"device": device, "comm": comm})
     if name in ON_ROADS:
         road = Graph.load(f"path:{2 * RARELY_SHARED * comm.size}", weights="1..255", device=device, comm=comm)
-        run(name, road, **_start(name))
+        run(name, road, **_start(name, road))
 
 
-def _run_variants(name: str, graph: Graph, ranks: int, arguments: Mapping[str, Any]) -> None:
-    """Run with default parameters; on a GPU also with those that the algorithm may choose there."""
+def _run_variants(name: str, graph: Graph, parameters: Mapping[str, Any]) -> None:
+    """Run with parameters; with the default ones on a GPU also with those that the algorithm may choose there."""
+    arguments = {"validate": True, **_start(name, graph), **parameters}
     choices = run(name, graph, **arguments).report["choices"]
-    more = ALGORITHMS[name].on_gpus(ranks)
+    more = {} if set(parameters) - {"k"} else ALGORITHMS[name].on_gpus(graph.comm.size)
     if more and any(choice["what"] == "backend" and choice["taken"] == "cuda" for choice in choices):
         run(name, graph, **arguments, **more)
 
@@ -199,5 +252,5 @@ def _kinds(name: str) -> list[str]:
     return [kind for kind in WEIGHTS if name in SUMMED or LONG not in kind]
 
 
-def _start(name: str) -> dict[str, Any]:
-    return {"source": 0} if ALGORITHMS[name].needs_source else {}
+def _start(name: str, graph: Graph) -> dict[str, Any]:
+    return {"source": graph.hub()} if ALGORITHMS[name].needs_source else {}

@@ -8,9 +8,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib.metadata import distributions
+from importlib.metadata import PackageNotFoundError, distributions, version
 from pathlib import Path
 
+from dgraph._support.version import __version__
+from dgraph.backend.cuda.device import prebuilt
 from dgraph.tools.doctor.finding import Finding, fail, ok, warn
 
 CUPY = "import cupy; assert int(cupy.arange(5).sum()) == 10; print(cupy.__version__)"
@@ -57,7 +59,7 @@ def gpu_findings(ranks_here: int) -> Iterator[Finding]:
         yield warn("gpus", f"none is visible (CUDA_VISIBLE_DEVICES={visible})", cure)
         return
     yield ok("cuda driver", f"CUDA {driver.value // 1000}.{driver.value % 1000 // 10}")
-    yield from _devices(cuda, count, visible)
+    yield from _devices(cuda, count, visible, driver.value)
     yield _sharing(count, ranks_here)
     if _under_mps(cuda, count):
         cure = "end it (echo quit | nvidia-cuda-mps-control) for rounds across GPUs without the host"
@@ -82,11 +84,11 @@ def _error(cuda: ctypes.CDLL, status: int) -> str:
     return text.value.decode() if text.value else str(status)
 
 
-def _devices(cuda: ctypes.CDLL, count: int, visible: str | None) -> Iterator[Finding]:
+def _devices(cuda: ctypes.CDLL, count: int, visible: str | None, driver: int) -> Iterator[Finding]:
     nvml = _library("libnvidia-ml.so.1")
     if nvml is not None and nvml.nvmlInit_v2():
         nvml = None
-    texts = []
+    texts, targets = [], []
     for device in range(count):
         name, pci = ctypes.create_string_buffer(SMALL), ctypes.create_string_buffer(SMALL)
         total, major, minor = ctypes.c_size_t(), ctypes.c_int(), ctypes.c_int()
@@ -95,6 +97,7 @@ def _devices(cuda: ctypes.CDLL, count: int, visible: str | None) -> Iterator[Fin
         cuda.cuDeviceGetPCIBusId(pci, SMALL, device)
         for value, attribute in ((major, 75), (minor, 76)):  # compute capability
             cuda.cuDeviceGetAttribute(ctypes.byref(value), attribute, device)
+        targets.append(f"sm_{major.value}{minor.value}")
         memory, handle = NvmlMemory(), ctypes.c_void_p()
         measured = False
         if nvml is not None and not nvml.nvmlDeviceGetHandleByPciBusId_v2(pci, ctypes.byref(handle)):
@@ -108,6 +111,23 @@ def _devices(cuda: ctypes.CDLL, count: int, visible: str | None) -> Iterator[Fin
             cure = "see nvidia-smi for the processes that hold it; choose another GPU with CUDA_VISIBLE_DEVICES"
             yield warn("gpu memory", f"more than half of GPU {device}'s is taken: {texts[-1]}", cure)
     yield ok("gpus", "; ".join(texts) + (f" (CUDA_VISIBLE_DEVICES={visible})" if visible else ""))
+    yield from kernel_findings(sorted(set(targets)), driver)
+
+
+def kernel_findings(architectures: list[str], driver: int) -> Iterator[Finding]:
+    """Yield the finding about an installed wheel of kernels, see ``prebuilt.py``; none without a wheel."""
+    try:
+        built = version(prebuilt.DISTRIBUTION)
+    except PackageNotFoundError:
+        return
+    cure = "make it again: python -m dgraph warmup --wheel FOLDER; other kernels compile at first runs"
+    lacking = [target for target in architectures if prebuilt.folder(target, driver) is None]
+    if lacking:
+        yield warn("kernels", f"the wheel {prebuilt.DISTRIBUTION} has none for {', '.join(lacking)}", cure)
+    elif built != __version__:
+        yield warn("kernels", f"the wheel is of dgraph {built}, and this is {__version__}", cure)
+    else:
+        yield ok("kernels", f"of the wheel {prebuilt.DISTRIBUTION}, for {', '.join(architectures)}")
 
 
 def _under_mps(cuda: ctypes.CDLL, count: int) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 from dgraph._support.affinity import cores
 from dgraph._support.cache import folder
 from dgraph.backend.cuda.codegen.control_block import BLOCK
-from dgraph.backend.cuda.device import optimiser, pools
+from dgraph.backend.cuda.device import optimiser, pools, prebuilt
 from dgraph.backend.cuda.device.compiled_module import Module
 from dgraph.backend.cuda.device.downloads import Downloads
 from dgraph.backend.cuda.device.ipc_memory import IpcMemory
@@ -131,7 +131,8 @@ class CudaDevice:
         self.name, self.blocks = facts["name"].decode(), int(facts["multiProcessorCount"])
         self.threads = BLOCK
         self.architecture = f"sm_{facts['major']}{facts['minor']}"
-        self.code = MachineCode(self.architecture)
+        driver = self.xp.cuda.runtime.driverGetVersion()
+        self.code = MachineCode(self.architecture, prebuilt.folder(self.architecture, driver))
         self.allocator = allocator
         self.limit: int | None = None
         self.pool = pools.pool_of(self, allocator)

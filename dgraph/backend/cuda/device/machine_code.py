@@ -25,7 +25,7 @@ from dgraph._support.cache import folder, publish
 from dgraph._support.compile_clock import compiling
 from dgraph._support.host_lock import PATIENCE, locked
 from dgraph.backend.cuda.codegen import kernel_parts
-from dgraph.backend.cuda.device import nvrtc
+from dgraph.backend.cuda.device import nvrtc, prebuilt
 from dgraph.errors import OutputError
 
 OPTIMISED, TEXT = ".cubin", ".cu"
@@ -50,14 +50,15 @@ class MachineCode:
 
     Attributes:
         architecture: compilation target, such as ``sm_90``.
+        built: folder of machine code that a wheel installed, see ``prebuilt.py``; None: there is none.
         place: place of this rank among the ranks of its host, and their number.
         awaited: paths of optimised code that this process would load if it existed.
     """
 
-    def __init__(self, architecture: str):
-        self.architecture, self.place = architecture, (0, 1)
+    def __init__(self, architecture: str, built: Path | None = None):
+        self.architecture, self.built, self.place = architecture, built, (0, 1)
         self.awaited: set[Path] = set()
-        self._keys: dict[str, str] = {}
+        self._paths: dict[str, Path] = {}
         self._parts: dict[Path, list[Part]] = {}
         self._reported: set[Path] = set()
         self._missed: dict[tuple[str, str], float] = {}
@@ -137,10 +138,14 @@ class MachineCode:
         return new
 
     def path(self, text: str, name: str) -> Path:
-        """Return the path of a text's optimised machine code, which has the first name under which it was wanted."""
-        if text not in self._keys:
-            self._keys[text] = f"{name}_{self.architecture}_{key(text, self.architecture)}{OPTIMISED}"
-        return folder() / self._keys[text]
+        """Return the path of a text's optimised machine code, in the cache folder under the name first given for it."""
+        if text not in self._paths:
+            prebuilt.collect(text, name)
+            built = self.built / prebuilt.file_name(text) if self.built else None
+            if not (built and built.exists()):
+                built = folder() / f"{name}_{self.architecture}_{key(text, self.architecture)}{OPTIMISED}"
+            self._paths[text] = built
+        return self._paths[text]
 
     def _compile(self, part: Part, patience: float) -> None:
         """Compile a part once a host; without patience, leave one that another process compiles."""

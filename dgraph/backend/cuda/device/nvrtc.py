@@ -36,6 +36,14 @@ def version() -> str:
     return f"{major}.{minor}"
 
 
+def architectures() -> list[str]:
+    """Return the architectures that NVRTC compiles for, such as ``sm_90``."""
+    nvrtc = _library()
+    status, numbers = nvrtc.nvrtcGetSupportedArchs()
+    _check(nvrtc, status)
+    return [f"sm_{number}" for number in numbers]
+
+
 def identity() -> str:
     """Return a text that differs between versions of NVRTC, without loading it where a package of its own holds it.
 
