@@ -70,7 +70,7 @@ def refuse_too_many(n: int, comm: Comm) -> None:
     refuse_beyond_memory(f"n = {n:,} vertices take", 8 * n, "", cure, comm)
 
 
-def refuse_beyond_memory(what: str, size: int, when: str, cure: str, comm: Comm) -> None:
+def refuse_beyond_memory(what: str, size: float, when: str, cure: str, comm: Comm) -> None:
     """Refuse what takes more memory than this rank's host has; ``size`` is the bytes of all ranks; collective."""
     here, free = len(ranks_here(comm)), free_memory()
     need = size * here // comm.size
