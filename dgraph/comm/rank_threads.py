@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 
 from dgraph._support import affinity
 from dgraph.comm.base import Comm
+from dgraph.comm.context_values import set_within
 from dgraph.comm.hosts import ranks_here
 
 _most: ContextVar[int | None] = ContextVar("most", default=None)
 
 
-@contextmanager
-def at_most(threads: int | None) -> Iterator[None]:
+def at_most(threads: int | None) -> AbstractContextManager[None]:
     """Let :func:`rank_threads` return at most ``threads`` inside the block; None: this sets no limit."""
-    token = _most.set(threads)
-    try:
-        yield
-    finally:
-        _most.reset(token)
+    return set_within(_most, threads)
 
 
 def rank_threads(comm: Comm) -> int:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Callable
 from typing import Protocol
 
@@ -14,11 +13,10 @@ import numpy as np
 
 from dgraph._support.arguments import path, refused
 from dgraph.comm.base import Comm
-from dgraph.comm.hosts import ranks_here
-from dgraph.comm.memory import free_memory
-from dgraph.errors import OutOfMemory, UsageError, unknown
+from dgraph.errors import UsageError, unknown
 from dgraph.graph.block import EdgeBlock, LoadFacts, gid_type
 from dgraph.graph.build.clean import assemble
+from dgraph.graph.build.collective_checks import refuse_beyond_memory
 from dgraph.graph.build.order import by_degree
 from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.build.rows_from_file import RawRows, build_from_rows, check_mirrored
@@ -162,17 +160,11 @@ def _refuse_too_large(spec: str, comm: Comm) -> None:
     """
     from dgraph.graph.generate import recipe_of
 
-    here = len(ranks_here(comm))
     with comm.together():
         recipe, _ = recipe_of(spec)
-        need = LISTS * 2 * gid_type(recipe.n).itemsize * recipe.items * here // comm.size
-        free = free_memory()
-        if free is not None and need > free:
-            raise OutOfMemory(
-                f"{spec}: its {recipe.items:,} edges take {need / 2**30:,.1f} GiB or more while they are loaded, and "
-                f"{free / 2**30:,.1f} GiB are free on {socket.gethostname()} for {here} of {comm.size} ranks; use more "
-                "machines, or a smaller graph (python -m dgraph estimate says how many)"
-            )
+    size = LISTS * 2 * gid_type(recipe.n).itemsize * recipe.items
+    cure = "a smaller graph (python -m dgraph estimate says how many)"
+    refuse_beyond_memory(f"{spec}: its {recipe.items:,} edges take", size, " while they are loaded", cure, comm)
 
 
 def _not_a_graph(spec: str) -> UsageError:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
+
+from dgraph.comm.context_values import set_within
 
 AFTER, EVERY = 2.0, 1.0
 """Seconds until a read is long, and seconds between two calls of the watcher."""
@@ -15,14 +17,9 @@ Watcher = Callable[[int, int, float], None]
 _watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 
-@contextmanager
-def watched_by(watcher: Watcher) -> Iterator[None]:
+def watched_by(watcher: Watcher) -> AbstractContextManager[None]:
     """Let a watcher be called during the reads within the body."""
-    token = _watcher.set(watcher)
-    try:
-        yield
-    finally:
-        _watcher.reset(token)
+    return set_within(_watcher, watcher)
 
 
 class Reading:

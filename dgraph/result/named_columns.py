@@ -73,3 +73,8 @@ class NamedColumns:
         """Return the columns with names as str, decoded at first access."""
         columns: dict[str, Column] = {name: partial(self.columns.__getitem__, name) for name in self.columns}
         return Columns(columns | {name: partial(decode_names, words) for name, words in self.words.items()})
+
+
+def decoded(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the columns with str in place of bytes."""
+    return {name: decode_names(values) if values.dtype.kind == "S" else values for name, values in columns.items()}

@@ -1,7 +1,7 @@
 """``Result``: the distributed answer of a run; each rank holds the rows of its own masters.
 
-``columns.py`` has the lazy columns, ``result_tables.py`` the tables, ``result_files.py`` the files, ``paths.py`` the
-walk behind :meth:`Result.path`.
+``columns.py`` has the lazy columns, ``result_tables.py`` the tables, ``paths.py`` the walk behind :meth:`Result.path`,
+``files/`` the writers behind :meth:`Result.save`.
 """
 
 from __future__ import annotations
@@ -22,17 +22,18 @@ from dgraph._support.threads import copied, shares
 from dgraph.comm import Comm, collective
 from dgraph.comm.base import Make
 from dgraph.errors import FORMER_COLUMNS, UsageError
-from dgraph.graph.names import decode_names
 from dgraph.result import arrow_tables, notebook
 from dgraph.result.columns import ROWS, UNREACHED, Columns, UnknownColumn, rows_at
 from dgraph.result.edge_values import EdgeValues
+from dgraph.result.files import save
 from dgraph.result.files.file_rows import order_of_ranks
+from dgraph.result.files.matrix_file import SUFFIXES
 from dgraph.result.largest_rows import descending, largest_rows
 from dgraph.result.matrix import DistanceMatrix
-from dgraph.result.named_columns import NamedColumns, vertex_number
+from dgraph.result.named_columns import NamedColumns, decoded, vertex_number
 from dgraph.result.paths import followed, refuse_without_predecessors
-from dgraph.result.result_files import ResultFiles
 from dgraph.result.result_picture import plotted
+from dgraph.result.result_tables import ResultTables
 from dgraph.result.walks import Walks
 
 __all__ = ["UNREACHED", "Result"]
@@ -40,9 +41,12 @@ __all__ = ["UNREACHED", "Result"]
 _reading = threading.RLock()
 """Lock held while a report is made."""
 
+INFINITY = {"sssp": b"Infinity"}
+"""LDBC Graphalytics' text for an unreached vertex, by algorithm; other algorithms write the number."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result(ResultFiles):
+class Result(ResultTables):
     """Result of :func:`dgraph.run`, on every rank. Its methods are collective; reading columns is not.
 
     Attributes:
@@ -231,7 +235,7 @@ class Result(ResultFiles):
         cells = np.concatenate(self.comm.allgatherv(here))
         if not cells.size:
             raise UsageError(f"vertex {vertex!r} is not a vertex of the graph; pass one of its ids")
-        shown = _decoded(self._with_names({name: cells}))[name]
+        shown = decoded(self._with_names({name: cells}))[name]
         return shown[0] if shown.dtype == object else shown[0].item()
 
     def _number(self, argument: str, vertex: int | str) -> int:
@@ -257,7 +261,7 @@ class Result(ResultFiles):
         """
         root = root_rank(root, self.comm.size)
         rows = self._copied() if self.comm.size == 1 else self._gathered(root)
-        return _decoded(rows) if self.comm.rank == root else None
+        return decoded(rows) if self.comm.rank == root else None
 
     def _copied(self) -> dict[str, np.ndarray]:
         """Return copies of this rank's columns, names as bytes; a column on a GPU stays there. Not collective."""
@@ -322,8 +326,71 @@ class Result(ResultFiles):
             for key in ("vertex", name, *({"target"} & {*self._numbers}))
         }
         order = np.lexsort((parts["vertex"], descending(parts[name])))[:k]
-        largest = _decoded(self._with_names({key: values[order] for key, values in parts.items()}))
+        largest = decoded(self._with_names({key: values[order] for key, values in parts.items()}))
         return self._joined(largest, self.attributes.values_of(parts["vertex"][order])) if attributes else largest
+
+    @collective
+    def save(self, path: str | os.PathLike, column: str | None = None, attributes: bool = False) -> None:
+        """Write the rows by ascending vertex into one file, all ranks at once.
+
+        The suffix determines the format. ``.txt`` has LDBC Graphalytics' ``vertex value`` lines of one column:
+        ``column``, or else the first. ``.csv``, ``.parquet``, ``.arrow`` (or ``.feather``) and ``.npz`` have every
+        column, or ``vertex`` and ``column``. A missing value is an empty field in ``.csv`` and null in ``.parquet`` and
+        ``.arrow``; in the others it is the number that ``columns`` has.
+
+        Names are text, and empty if there is no predecessor: no vertex has an empty name. A matrix is written as
+        :meth:`DistanceMatrix.save` describes, except into ``.txt`` and ``.csv``; values of edges that are the answer
+        alone, of ``edge_bc``, as :meth:`EdgeValues.save` does; walks as :meth:`Walks.save`. All three need ``column``
+        to be left out.
+
+        Args:
+            path: file to write.
+            column: the only column to write; None: all of them.
+            attributes: True joins the columns of the graph's vertices (``Graph.with_columns``), for which rank 0 holds
+                all rows; not into ``.txt``.
+
+        Raises:
+            UsageError: an unknown suffix or column, or pyarrow is not installed; ``attributes`` as of :meth:`to_arrow`,
+                with ``.txt``, or for a matrix, values of edges and walks.
+            DataError: a name is not UTF-8, in ``.parquet`` and ``.arrow``.
+            OutputError: the system refused, such as a full disk; the incomplete file is removed.
+        """
+        spelt = path_of("path", path)
+        if flag("attributes", attributes):
+            self._save_joined(spelt, column)
+            return
+        if self.matrix is not None and column is None and os.path.splitext(spelt)[1] in SUFFIXES:
+            self.matrix.save(path)
+            return
+        if self.edges is not None and self.edges.alone and column is None:
+            self.edges.save(path)
+            return
+        if self.walks is not None and column is None:
+            self.walks.save(path)
+            return
+        names = [self._column(column)] if column is not None or spelt.endswith(".txt") else list(self.columns)
+        rows, ids = self._here(), self._numbers["vertex"]
+        chosen = {name: rows[name] for name in ["vertex", *names]}
+        infinity = INFINITY.get(self.algorithm, b"")
+        save(path, chosen, self.comm, ids, infinity=infinity, nullable=self.nullable, threads=self.threads)
+
+    def _save_joined(self, path: str, column: str | None) -> None:
+        """Write the rows with the columns of the graph's vertices, from rank 0; collective."""
+        alone = self.matrix is not None or self.walks is not None or (self.edges is not None and self.edges.alone)
+        with self.comm.together():
+            self._check_attributes(0)
+            if alone and column is None:
+                raise UsageError("attributes=True joins columns of vertices, and this answer has no such rows; drop it")
+            if path.endswith(".txt"):
+                raise UsageError(f"attributes=True: {path} has room for one column; write .csv, .parquet or .npz")
+        name = None if column is None else self._column(column)
+        rows = self._here() if self.comm.size == 1 else self._gathered(0)
+        chosen = {key: values for key, values in rows.items() if name is None or key in ("vertex", name)}
+        joined = self.attributes.gathered(0)
+        floats = {key: np.nan for key, values in joined.items() if values.dtype.kind == "f"}
+        described = self.nullable if isinstance(self.nullable, Mapping) else dict.fromkeys(self.nullable)
+        nullable = {**described, **floats}
+        save(path, self._joined(chosen, joined), self.comm, nullable=nullable, threads=self.threads)
 
     @property
     def _numbers(self) -> Mapping[str, np.ndarray]:
@@ -353,8 +420,3 @@ def _count(numbers: np.ndarray, first: int) -> None:
     for start in range(0, numbers.size, ROWS):
         piece = numbers[start : start + ROWS]
         np.add(ramp[: piece.size], first + start, out=piece)
-
-
-def _decoded(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the columns with str in place of bytes."""
-    return {name: decode_names(values) if values.dtype.kind == "S" else values for name, values in columns.items()}

@@ -96,7 +96,7 @@ MUTANTS = [
     ("env.neighbours[e - 1] != v", "true"),
     ("hub_word(high, low)] >>", "hub_word(high, low / 2)] >>"),
     ("+ (v >> 5)", "+ (v >> 6)"),
-    ("row[low] == v", "row[low] >= v"),
+    ("row[place] == v", "row[place] >= v"),
     ("1u << (v & 31)", "1u << (u & 31)"),
 ]
 

@@ -84,7 +84,7 @@ def test_ranks_choose_alike(lacking, memory, taken, monkeypatch):
 
 def test_both_reasons_are_given_where_nobody_can(gpu, monkeypatch):
     gpu.memory = 4_000
-    monkeypatch.setattr("dgraph.graph.load.free_memory", lambda: 1000)
+    monkeypatch.setattr("dgraph.graph.build.collective_checks.free_memory", lambda: 1000)
     with pytest.raises(OutOfMemory, match=r"GiB are free on .*; building [\d,]+ arcs needs .* GPU memory"):
         load("rmat:7")
 

@@ -138,7 +138,7 @@ MUTANTS = [
     ("(end - e + step - 1) / step", "(end - e) / step"),
     ("mask = GROUP; mask < 32", "mask = GROUP; mask < 16"),
     ("smaller(first + PART,", "larger(first + PART,"),
-    ("p = low + group_id(); p < end", "p = low + group_id(); p + 1 < end"),
+    ("p = first + group_id(); p < end", "p = first + group_id(); p + 1 < end"),
     ("env.part_rows[p] >= row", "env.part_rows[p] > row"),
     ("from + group_id(), to, GROUPS", "from + group_id(), to, GROUPS + 1"),
     ("settled && !length && !home", "settled && !length"),

@@ -60,7 +60,7 @@ def test_a_graph_that_is_not_renumbered():
 MUTANTS = [
     ("draw(start, 2 * step + 1) < env.returns", "draw(start, 2 * step) < env.returns"),
     ("low + ((bits >> 32) * count +", "low + ((bits >> 33) * count +"),
-    ("sum <= sought && sum < total", "sum <= sought / 2"),
+    ("env.totals[e] > sought || env.totals[e] >= total", "env.totals[e] > sought / 2"),
     ("if (total == 0) return last;", ""),
     ("v = env.returns ? home : ENDED", "v = ENDED"),
     ("w / (u64)env.per_source, start", "w % (u64)env.per_source, start"),

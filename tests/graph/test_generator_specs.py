@@ -117,11 +117,11 @@ def test_bad_values_are_told_the_form():
 def test_a_graph_that_memory_cannot_hold_is_refused_before_it_is_made(monkeypatch, ranks):
     """1.5 lists of 16 edges a vertex, 8 bytes an edge: 12 MiB for rmat:16, for any number of ranks on the host."""
     told = r"rmat:16: its 1,048,576 edges take 0\.0 GiB or more .* 0\.0 GiB are free on .* for \d of \d ranks"
-    monkeypatch.setattr("dgraph.graph.load.free_memory", lambda: (12 << 20) - 1)
+    monkeypatch.setattr("dgraph.graph.build.collective_checks.free_memory", lambda: (12 << 20) - 1)
     monkeypatch.setattr("dgraph.graph.generate.generate", lambda *_: pytest.fail("generated"))
     with pytest.raises(UsageError, match=told):
         loaded("rmat:16", ranks)
     monkeypatch.undo()
     for free in (12 << 20, None):
-        monkeypatch.setattr("dgraph.graph.load.free_memory", lambda free=free: free)
+        monkeypatch.setattr("dgraph.graph.build.collective_checks.free_memory", lambda free=free: free)
         loaded("rmat:16", ranks)

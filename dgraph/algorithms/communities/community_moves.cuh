@@ -112,20 +112,26 @@ CALLED u64 add_members(bool mine, u32 v, u32 community, bool leave) {
     return leave ? atomicAdd((u64*)env.outflow + community, mass) + mass : 0;
 }
 
-// Take the proposals of a list as the new values of ``labels``; of communities, move the totals. By threads.
-CALLED void take_proposals(const Lists& lists, int group, u32* labels, bool totals) {
+// Vertices of a list whose label changes, by whole warps: ``f(true for a lane whose vertex does, it, its label, the next one)``.
+template <class F> DEVICE void walk_movers(const Lists& lists, int group, const u32* labels, const F& f) {
     const u64 end = lists.start[group * CLASSES + CLASSES];
-    u64 most = 0;
     for (u64 i = lists.start[group * CLASSES] + thread_rank(); i - lane_id() < end; i += threads()) {
         const u32 v = i < end ? FRESH(env.listed + i) : 0;
-        const u32 taken = i < end ? FRESH(env.proposed + v) : 0, old = i < end ? FRESH(labels + v) : 0;
-        const bool moves = taken != old;
+        const u32 old = i < end ? FRESH(labels + v) : NONE, taken = i < end ? FRESH(env.proposed + v) : NONE;
+        if (ballot(old != taken)) f(old != taken, v, old, taken);
+    }
+}
+
+// Take the proposals of a list as the new values of ``labels``; of communities, move the totals. By threads.
+CALLED void take_proposals(const Lists& lists, int group, u32* labels, bool totals) {
+    u64 most = 0;
+    walk_movers(lists, group, labels, [&](bool moves, u32 v, u32 old, u32 taken) {
         if (moves) labels[v] = taken;
-        if (!totals || !ballot(moves)) continue;
+        if (!totals) return;
         if (moves) env.active[v] = FRESH(env.active + v) & ~MOVING;
         most = larger(most, add_members(moves, v, old, true));
         add_members(moves, v, taken, false);
-    }
+    });
     most = warp_most(most);
     if (lane_id() == 0 && most) atomicMax(env.drift + 1, most);
 }
@@ -168,20 +174,10 @@ template <class F> DEVICE void walk_packed(const Lists& lists, int group, const 
     }
 }
 
-// Vertices of a list that move, by whole warps: ``f(true for a lane whose vertex moves, it, its community, the next one)``.
-template <class F> DEVICE void walk_movers(const Lists& lists, int group, const F& f) {
-    const u64 end = lists.start[group * CLASSES + CLASSES];
-    for (u64 i = lists.start[group * CLASSES] + thread_rank(); i - lane_id() < end; i += threads()) {
-        const u32 v = i < end ? FRESH(env.listed + i) : 0;
-        const u32 old = i < end ? FRESH(env.labels + v) : NONE, taken = i < end ? FRESH(env.proposed + v) : NONE;
-        if (ballot(old != taken)) f(old != taken, v, old, taken);
-    }
-}
-
 // Of vertices that would move between two communities at once, let only as many move as still gain; ``_balance`` in ``moves.py``.
 // By all blocks; ends with a grid barrier.
 CALLED void balance(const Lists& lists, int group, i64 salt, u32& due) {
-    walk_movers(lists, group, [&](bool moves, u32 v, u32 old, u32 taken) {
+    walk_movers(lists, group, env.labels, [&](bool moves, u32 v, u32 old, u32 taken) {
         for (int leave = 0; leave < 2; leave++) {
             const u32 community = leave ? old : taken, same = alike(moves ? community : NONE), lanes = moves ? same : 0;
             const u64 mass = sum_over(moves ? (u64)env.mass[v] : 0, lanes);
@@ -189,7 +185,7 @@ CALLED void balance(const Lists& lists, int group, i64 salt, u32& due) {
         }
     });
     grid_barrier(env.gate, due);
-    walk_movers(lists, group, [&](bool moves, u32 v, u32 old, u32 taken) {
+    walk_movers(lists, group, env.labels, [&](bool moves, u32 v, u32 old, u32 taken) {
         if (!moves) return;
         const i64 mass = env.mass[v], others = FRESH(env.inflow + taken) - FRESH(env.inflow + old) - 2 * mass;
         const double draw = (double)(mixed((i64)v, salt + 1) & (DRAWS_OF_MOVES - 1));
@@ -198,7 +194,7 @@ CALLED void balance(const Lists& lists, int group, i64 salt, u32& due) {
         if (!goes) env.active[v] = ACTIVE;
     });
     grid_barrier(env.gate, due);
-    walk_movers(lists, group, [&](bool moves, u32 v, u32 old, u32 taken) {
+    walk_movers(lists, group, env.labels, [&](bool moves, u32 v, u32 old, u32 taken) {
         if (!moves) return;
         env.inflow[old] = env.inflow[taken] = 0;
         if (!(FRESH(env.active + v) & MOVING)) env.proposed[v] = old;

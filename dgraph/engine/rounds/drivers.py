@@ -46,11 +46,8 @@ class HostDriven(RoundDriver):
         sync: synchronisation of the ranks, made before the machine starts: GPUs exchange messages from then on.
     """
 
-    def __init__(
-        self, machine: SharedMachine, sync: Sync, arcs: int, comm: Comm, record, progress,
-        checkpoints: Checkpoints | None = None,
-    ):  # fmt: skip
-        super().__init__(machine, arcs, comm, record, progress, checkpoints)
+    def __init__(self, machine: SharedMachine, sync: Sync, *shared: Any):
+        super().__init__(machine, *shared)
         self.shared, self.sync = machine, sync
 
     def run(self, limit: int) -> None:

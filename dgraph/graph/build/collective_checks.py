@@ -66,14 +66,19 @@ def count_vertices(n: int | None, columns: Sequence[np.ndarray], comm: Comm) -> 
 
 def refuse_too_many(n: int, comm: Comm) -> None:
     """Refuse more vertices than this rank's host has memory for: 8 bytes each for the offsets of rows; collective."""
+    cure = "pass sparse_ids=True, and the ids that occur are the vertices"
+    refuse_beyond_memory(f"n = {n:,} vertices take", 8 * n, "", cure, comm)
+
+
+def refuse_beyond_memory(what: str, size: float, when: str, cure: str, comm: Comm) -> None:
+    """Refuse what takes more memory than this rank's host has; ``size`` is the bytes of all ranks; collective."""
     here, free = len(ranks_here(comm)), free_memory()
-    need = 8 * n * here // comm.size
+    need = size * here // comm.size
     with comm.together():
         if free is not None and need > free:
             raise OutOfMemory(
-                f"n = {n:,} vertices take {need / 2**30:,.1f} GiB or more, and {free / 2**30:,.1f} GiB are free on "
-                f"{socket.gethostname()} for {here} of {comm.size} ranks; use more machines, or pass sparse_ids=True, "
-                "and the ids that occur are the vertices"
+                f"{what} {need / 2**30:,.1f} GiB or more{when}, and {free / 2**30:,.1f} GiB are free on "
+                f"{socket.gethostname()} for {here} of {comm.size} ranks; use more machines, or {cure}"
             )
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from dgraph._support.threads import in_order
 from dgraph.comm.base import Comm
+from dgraph.comm.context_values import set_within
 from dgraph.errors import DataError
 from dgraph.graph.reading import Reading
 
@@ -25,14 +26,9 @@ ColumnReader = Callable[[str, np.dtype, int, int], "list[Any] | None"]
 _reader: ContextVar[ColumnReader | None] = ContextVar("reader", default=None)
 
 
-@contextmanager
-def columns_by(reader: ColumnReader) -> Iterator[None]:
+def columns_by(reader: ColumnReader) -> AbstractContextManager[None]:
     """Let another reader than the host's read columns within the body."""
-    token = _reader.set(reader)
-    try:
-        yield
-    finally:
-        _reader.reset(token)
+    return set_within(_reader, reader)
 
 
 def slice_of(path: str, dtype: str | np.dtype, count: int, offset: int) -> np.ndarray:

@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from itertools import chain
 
 import numpy as np
 
 from dgraph.comm.base import Comm
+from dgraph.comm.context_values import set_within
 from dgraph.comm.rank_threads import rank_threads
 from dgraph.comm.serial import SerialComm
 from dgraph.errors import DataError
@@ -57,14 +58,9 @@ Parser = Callable[[str, Layout, DataStart, bool], "LineTable | None"]
 _parser: ContextVar[Parser | None] = ContextVar("parser", default=None)
 
 
-@contextmanager
-def parsing_with(parser: Parser) -> Iterator[None]:
+def parsing_with(parser: Parser) -> AbstractContextManager[None]:
     """Let a parser read plain text on one rank within the body; its columns may be on a GPU."""
-    token = _parser.set(parser)
-    try:
-        yield
-    finally:
-        _parser.reset(token)
+    return set_within(_parser, parser)
 
 
 def table_of_lines(text: np.ndarray, layout: Layout, lenient: bool) -> LineTable | None:

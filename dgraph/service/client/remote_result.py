@@ -14,7 +14,7 @@ from dgraph.comm import SerialComm
 from dgraph.errors import UsageError
 from dgraph.graph.names import Names, decode_names
 from dgraph.result.columns import UNREACHED, Columns
-from dgraph.result.named_columns import NamedColumns
+from dgraph.result.named_columns import NamedColumns, decoded
 from dgraph.result.result import Result
 from dgraph.service.client.http_link import Link
 from dgraph.service.client.problems import RowsGone
@@ -198,7 +198,7 @@ class RemoteResult(Result):
             return super().top(k, column, attributes)
         table = self._rows.table(columns=f"vertex,{name}", top=k)
         rows = {key: self._rows.numpy(key, table.column(key)) for key in ("vertex", name)}
-        return {key: decode_names(values) if values.dtype.kind == "S" else values for key, values in rows.items()}
+        return decoded(rows)
 
     def value(self, vertex: int | str, column: str | None = None) -> Any:
         """Return the value of one vertex, as :meth:`dgraph.Result.value` does."""

@@ -46,6 +46,12 @@ class HostLists(MachineParts):
     launch: Callable[..., None]
     read: Callable[[], None]
 
+    def _lids(self, places: np.ndarray) -> np.ndarray:
+        return places if self.graph.order is None else self.device.get(self.graph.order)[places]
+
+    def _places(self, lids: np.ndarray) -> np.ndarray:
+        return lids.astype(np.uint32) if self.graph.place is None else self.device.get(self.graph.place)[lids]
+
     def frontier(self) -> np.ndarray:
         """Return lids of active masters, uint32."""
         return self._lids(
@@ -135,9 +141,3 @@ class GpuSnapshot(HostLists):
         flags = np.zeros(32 * words, np.uint8)
         flags[places] = 1
         return self.device.put(np.packbits(flags, bitorder="little").view(np.uint32))
-
-    def _lids(self, places: np.ndarray) -> np.ndarray:
-        return places if self.graph.order is None else self.device.get(self.graph.order)[places]
-
-    def _places(self, lids: np.ndarray) -> np.ndarray:
-        return lids.astype(np.uint32) if self.graph.place is None else self.device.get(self.graph.place)[lids]
