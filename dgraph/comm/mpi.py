@@ -19,6 +19,7 @@ if "mpi4py.MPI" not in sys.modules:
 
 from mpi4py import MPI
 
+from dgraph._support import interrupts
 from dgraph._support.threads import shares
 from dgraph.comm.base import Comm
 from dgraph.comm.forks import began
@@ -56,7 +57,8 @@ def wrapped(comm: MPI.Comm = MPI.COMM_WORLD) -> MpiComm:
         UsageError: ``comm`` is not an intracommunicator.
     """
     if not MPI.Is_initialized():
-        MPI.Init_thread(MPI.THREAD_SERIALIZED)
+        with interrupts.ending():  # MPICH's launcher leaves this rank waiting if another ended before its start of MPI
+            MPI.Init_thread(MPI.THREAD_SERIALIZED)
     began("MPI")
     if not isinstance(comm, MPI.Comm) or comm == MPI.COMM_NULL or comm.Is_inter():
         raise UsageError(f"comm={comm!r} does not join the ranks of a run; give an mpi4py intracommunicator, or none")
