@@ -346,10 +346,13 @@ def fits(ctx: Context, largest: float, dtype: str) -> bool:
 
 
 def refuse_overflow(ctx: Context, state, dtype: str, most: float) -> None:
-    """Raise a :class:`DataError` if a distance exceeds int64; collective."""
-    if dtype != "int64" or most * max(ctx.local.n - 1, 1) < UNREACHED:
+    """Raise a :class:`DataError` if a distance exceeds int64 or the largest float; collective."""
+    floats = dtype[0] == "f"
+    end = float(np.finfo(dtype).max) if floats else UNREACHED
+    if dtype == "int32" or most * max(ctx.local.n - 1, 1) < end:
         return
-    via = ctx.run(Overflowed(), {"dist": state.raw("dist")})["via"]
+    via = ctx.run(Overflowed().retype(dist=dtype), {"dist": state.raw("dist")})["via"]
     vertex = int(ctx.comm.allreduce(np.array([via.min(initial=UNREACHED)]), "min")[0])
     if vertex != UNREACHED:
-        raise DataError(f"a distance through vertex {ctx.called(vertex)} passes 2**63 - 1; store the weights as floats")
+        limit, cure = (f"{end:.3g}", "divide the weights") if floats else ("2**63 - 1", "store the weights as floats")
+        raise DataError(f"a distance through vertex {ctx.called(vertex)} passes {limit}; {cure}")
