@@ -7,13 +7,7 @@ then still write to the arrays of the interrupted call when the next call starts
 from __future__ import annotations
 
 import threading
-from _signal import (  # type: ignore[import-not-found]  # without signal's enums: 12 µs a call
-    SIG_DFL,
-    SIGINT,
-    default_int_handler,
-    getsignal,
-    signal,
-)
+from _signal import SIGINT, getsignal, signal  # type: ignore[import-not-found]  # without signal's enums: 12 µs a call
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -66,19 +60,6 @@ def check() -> None:
         if block.pending:
             block.pending = False
             block.before(SIGINT, None)
-
-
-@contextmanager
-def ending() -> Iterator[None]:
-    """Let SIGINT end the process, for a call that waits inside a library, where Python's handler would not run."""
-    if threading.current_thread() is not threading.main_thread() or getsignal(SIGINT) is not default_int_handler:
-        yield
-        return
-    signal(SIGINT, SIG_DFL)
-    try:
-        yield
-    finally:
-        signal(SIGINT, default_int_handler)
 
 
 @contextmanager

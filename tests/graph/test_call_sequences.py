@@ -41,6 +41,11 @@ class Resident:
     answers: dict = field(default_factory=dict)
 
 
+def listed(model):
+    """Return the edges with their weights."""
+    return model.edges(data="weight")
+
+
 def added(model, edges):
     """Return a copy with edges, of which parallel ones keep the smallest weight."""
     model = model.copy()
@@ -80,12 +85,12 @@ class Sequences(RuleBasedStateMachine):
     @rule(target=residents, resident=residents)
     def undirected(self, resident):
         alone = nx.create_empty_copy(resident.model).to_undirected()
-        both = added(alone, resident.model.edges(data="weight"))
+        both = added(alone, listed(resident.model))
         return self.checked(Resident(resident.graph.undirected(), both))
 
     @rule(target=residents, resident=residents, least=st.integers(2, 4))
     def filter_edges(self, resident, least):
-        light = [(u, v) for u, v, w in resident.model.edges(data="weight") if w < least]
+        light = [(u, v) for u, v, w in listed(resident.model) if w < least]
         heavy = resident.model.copy()
         heavy.remove_edges_from(light)
         return self.checked(Resident(resident.graph.filter_edges(lambda e: e.weight >= least), heavy))
@@ -121,9 +126,7 @@ class Sequences(RuleBasedStateMachine):
         assert graph.vertices().tolist() == sorted(model)
         have = graph.to_pandas().itertuples(index=False)
         ends = (lambda u, v: (u, v)) if model.is_directed() else (lambda u, v: (min(u, v), max(u, v)))
-        assert sorted((*ends(u, v), w) for u, v, w in have) == sorted(
-            (*ends(u, v), w) for u, v, w in model.edges(data="weight")
-        )
+        assert sorted((*ends(u, v), w) for u, v, w in have) == sorted((*ends(u, v), w) for u, v, w in listed(model))
         return resident
 
 
