@@ -133,9 +133,8 @@ class Algorithm(ABC):
                 setattr(self, name, self.parameters[name].checked(value, self.name))
         self.check()
 
-    @property
     def may_continue(self) -> bool:
-        """True if a run with these parameters may start from an earlier answer."""
+        """Return True if a run with these parameters may start from an earlier answer."""
         return self.continues
 
     def check(self) -> None:  # noqa: B027 - most parameters need no check

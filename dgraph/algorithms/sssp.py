@@ -136,9 +136,8 @@ class Sssp(Algorithm):
         """Return the variant that "auto" may choose on GPUs."""
         return {"variant": "gather"}
 
-    @property
     def may_continue(self):
-        """True unless the variant starts from scratch."""
+        """Return True unless the variant starts from scratch."""
         return self.variant != DATA_DRIVEN and self.variant not in VARIANTS
 
     def check(self):
@@ -153,7 +152,7 @@ class Sssp(Algorithm):
         """Find the distances, then the predecessors; collective."""
         source, target = check_source(ctx, self.source, "sssp"), check_target(ctx, self.target)
         published = VARIANTS.get(self.variant)
-        if ctx.previous is not None and not self.may_continue:
+        if ctx.previous is not None and not self.may_continue():
             raise UsageError(f"--variant {self.variant} starts from scratch; leave previous out, or take variant auto")
         if published and published.signed and any_negative(ctx):
             return self._signed(ctx, source, target)
@@ -346,10 +345,11 @@ def fits(ctx: Context, largest: float, dtype: str) -> bool:
 
 
 def refuse_overflow(ctx: Context, state, dtype: str, most: float) -> None:
-    """Raise a :class:`DataError` if a distance exceeds int64; collective."""
-    if dtype != "int64" or most * max(ctx.local.n - 1, 1) < UNREACHED:
+    """Raise a :class:`DataError` if a distance exceeds int64 or the largest float; collective."""
+    end = float(np.finfo(dtype).max) if dtype[0] == "f" else UNREACHED
+    if dtype == "int32" or most * max(ctx.local.n - 1, 1) < end:
         return
-    via = ctx.run(Overflowed(), {"dist": state.raw("dist")})["via"]
+    via = ctx.run(Overflowed().retype(dist=dtype), {"dist": state.raw("dist")})["via"]
     vertex = int(ctx.comm.allreduce(np.array([via.min(initial=UNREACHED)]), "min")[0])
     if vertex != UNREACHED:
-        raise DataError(f"a distance through vertex {ctx.called(vertex)} passes 2**63 - 1; store the weights as floats")
+        raise DataError(f"a distance through vertex {ctx.called(vertex)} passes {end:.3g}; use small weights or floats")

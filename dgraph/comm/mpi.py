@@ -7,7 +7,9 @@ an error message. All waits poll requests, which lets a rank notice timeouts and
 from __future__ import annotations
 
 import copy
+import signal
 import sys
+import threading
 from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
@@ -57,7 +59,7 @@ def wrapped(comm: MPI.Comm = MPI.COMM_WORLD) -> MpiComm:
         UsageError: ``comm`` is not an intracommunicator.
     """
     if not MPI.Is_initialized():
-        MPI.Init_thread(MPI.THREAD_SERIALIZED)
+        _start()
     began("MPI")
     if not isinstance(comm, MPI.Comm) or comm == MPI.COMM_NULL or comm.Is_inter():
         raise UsageError(f"comm={comm!r} does not join the ranks of a run; give an mpi4py intracommunicator, or none")
@@ -67,6 +69,22 @@ def wrapped(comm: MPI.Comm = MPI.COMM_WORLD) -> MpiComm:
     wrapper = MpiComm(comm)
     comm.Set_attr(_key(), wrapper)
     return wrapper
+
+
+def _start() -> None:
+    """Start MPI. Meanwhile a SIGINT ends the process: Python's handler does not run while the library waits for ranks.
+
+    MPICH's launcher leaves a rank waiting there if another was interrupted before.
+    """
+    plain = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    plain = plain and threading.current_thread() is threading.main_thread()
+    if plain:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        MPI.Init_thread(MPI.THREAD_SERIALIZED)
+    finally:
+        if plain:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @cache

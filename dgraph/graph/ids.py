@@ -36,10 +36,6 @@ class VertexIds(ABC):
         """Table of vertex names that original ids index; None if ids are the input's own integers."""
         return None
 
-    def in_memory(self, comm: Comm) -> VertexIds:
-        """Return the same map, without pages of a store's file; collective."""
-        return self
-
     @abstractmethod
     def to_original(self, gids: np.ndarray, comm: Comm) -> np.ndarray:
         """Return the original ids (int64) of gids; collective, each rank passes its own."""

@@ -91,11 +91,8 @@ def shared_rules(rules: dict[str, str], comm: Comm) -> dict[str, str]:
     Raises:
         UsageError: two ranks name different columns, or different rules.
     """
-    by_rank = [ranks_rules for ranks_rules in comm.allgather_json(rules) if ranks_rules]
-    for other in by_rank:
-        if other != by_rank[0]:
-            raise UsageError(
-                f"keep: one rank passes {keep_text(by_rank[0])}, and another {keep_text(other)}; pass the same columns "
-                "with the same rules, or None where there are no edges"
-            )
+    by_rank = [other for other in comm.allgather_json(rules) if other]
+    if any(other != by_rank[0] for other in by_rank):
+        texts = " and ".join(sorted({str(keep_text(other)) for other in by_rank}))
+        raise UsageError(f"keep: ranks pass {texts}; pass the same columns and rules on each, or None without edges")
     return by_rank[0] if by_rank else rules

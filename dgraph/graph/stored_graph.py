@@ -223,16 +223,12 @@ class StoredIds(VertexIds):
 
     def grown(self, fresh, comm):
         """Return the ids in memory, with ``fresh`` in their places; collective."""
-        return self.in_memory(comm).grown(fresh, comm)
-
-    def in_memory(self, comm):
-        """Return the ids, each rank's share in its memory; collective."""
         self._check(comm)
         starts = self._table.size * np.arange(comm.size + 1, dtype=np.int64) // comm.size
         here = np.array(self._table[starts[comm.rank] : starts[comm.rank + 1]])
         lowest = np.append(self._table, np.iinfo(np.int64).max)[starts[:-1]]
         lowest[0] = 0
-        return SparseIds(here, starts, lowest)
+        return SparseIds(here, starts, lowest).grown(fresh, comm)
 
     def _check(self, comm: Comm) -> None:
         """Before the first look-up every rank checks its share of the file."""

@@ -102,6 +102,8 @@ class _Quality:
         block, comm = distributed.block, distributed.comm
         self.weights = np.ones(len(block.targets), np.int64) if block.weights is None else np.asarray(block.weights)
         largest = float(comm.allgather(np.array([self.weights.max(initial=0)], np.float64)).max())
+        if 2 * largest * block.arcs >= 2**63:  # sums of int64 could wrap around; those of 2^52 and more are not exact
+            self.weights = self.weights.astype(np.float64)
         rows = np.repeat(np.arange(block.rows), np.diff(block.offsets))
         self.loop = rows + block.first == block.targets
         twice = np.where(self.loop, 2, 1).astype(self.weights.dtype) * self.weights

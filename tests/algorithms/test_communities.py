@@ -191,6 +191,12 @@ def compiled_gain(scale, weight, price, mass):
     return gain(scale, weight, price, mass)
 
 
+@pytest.mark.parametrize("weight", [2**62, 2**63 - 1])
+def test_integers_whose_sums_pass_63_bits_are_certified(weight):
+    graph = make(np.arange(3), np.arange(1, 4), np.full(3, weight, np.int64))
+    assert dgraph.leiden(graph, validate=True).columns["community"].tolist() == [0, 0, 2, 2]
+
+
 def test_gains_of_the_largest_32_bit_weights_are_exact():
     whole = (1 << 30) - 1
     units = [Units.of(cpm, 1.0, total, 0, n) for cpm, total, n in

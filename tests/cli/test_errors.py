@@ -75,7 +75,13 @@ MISTAKES = {
     "no number": Mistake("sssp a.wel", 65, ["a.wel:2", "'nan'", "not a number"], {"a.wel": WEIGHED.format("nan")}),
     "no weight": Mistake("sssp a.wel", 65, ["a.wel:2", "column 3 of 3 is missing"], {"a.wel": WEIGHED.format("")}),
     "distance beyond 63 bits": Mistake(
-        "sssp a.wel --source 0", 65, ["passes 2**63", "floats"], {"a.wel": f"0 1 {2**62}\n1 2 {2**62}\n"}
+        "sssp a.wel --source 0", 65, ["passes 9.22e+18", "floats"], {"a.wel": f"0 1 {2**62}\n1 2 {2**62}\n"}
+    ),
+    "distance beyond the floats": Mistake(
+        "sssp a.wel --source 0",
+        65,
+        ["passes 1.8e+308", "small weights"],
+        {"a.wel": "0 1 1e308\n1 2 1e308\n"},
     ),
     "empty file": Mistake("bfs a.el", 65, ["a.el", "empty"], {"a.el": ""}),
     "truncated file": Mistake("bfs a.gr", 65, ["a.gr", "1 a lines", "says 2"], {"a.gr": "p sp 3 2\na 1 2 5\n"}),

@@ -78,3 +78,18 @@ def test_a_rank_that_is_lost_ends_the_job(drills, row):
     if signal == "SIGSTOP":
         named = re.findall(r"dgraph: watchdog: rank \d+ has waited for 3 s .* for rank (\d+) \(", job.text)
         assert set(named) == {str(victim)}, job.story()
+
+
+INTERRUPTED = """
+import os, subprocess, sys
+from dgraph.comm import world
+if os.environ.get("PMI_RANK", os.environ.get("OMPI_COMM_WORLD_RANK")) == "1":
+    sys.exit(130)  # as for a Ctrl-C before MPI starts
+subprocess.Popen(["sh", "-c", f"sleep 2; kill -INT {os.getpid()}"])
+world()
+"""
+
+
+def test_an_interrupt_ends_a_rank_that_waits_for_the_start_of_mpi(tmp_path):
+    job = Children([sys.executable, "-c", INTERRUPTED], tmp_path, ranks=2).wait(25)
+    assert job.code, job.story()

@@ -316,7 +316,7 @@ def test_integers_of_any_size_as_text(values):
 def test_cells_of_csv_are_integers_beyond_63_bits_and_booleans():
     columns = {"big": np.array([2**64 - 1, 2**63, 7], np.uint64), "small": np.array([-1, 0, 127], np.int8)}
     columns["flag"] = np.array([True, False, True])
-    wanted = "18446744073709551615,-1,true\n9223372036854775808,0,false\n7,127,true\n"
+    wanted = "18446744073709551615,-1,True\n9223372036854775808,0,False\n7,127,True\n"
     assert csv_text.rows(columns, ()).decode() == wanted
 
 

@@ -27,10 +27,8 @@ HEADER = 17
 WEIGHTED = {kind: np.dtype([("v", "<i4"), ("w", kind)]) for kind in ("int32", "float32")}
 SAMPLE = 1024
 """First weights by which those of a build of GAPBS with float weights are recognised; the file does not say it."""
-FLOATS = np.array([1e-6, 1e9], np.float32).view(np.int32)
-"""Weights of sizes between these floats are integers above 820 million or below -820 million, if they are integers."""
-UNSIGNED = np.int32(2**31 - 1)
-"""Bits of a float32 without its sign."""
+FLOATS = (1e-6, 1e9)
+"""Weights of sizes between these floats are integers above 830 million or below -830 million, if they are integers."""
 
 
 def read_sg(path: str, comm: Comm, options: LoadOptions) -> RawRows:
@@ -57,13 +55,12 @@ def _refuse_floats(path: str) -> None:
     """Refuse a file whose first weights are all float32 numbers of ordinary size, from its first bytes."""
     _, m, n = _header(path, file_size(path), WEIGHTED["int32"].itemsize)
     first = slice_of(path, WEIGHTED["int32"], min(m, SAMPLE), HEADER + 8 * (n + 1))["w"]
-    bits = first[first & UNSIGNED != 0]
-    sizes = bits & UNSIGNED
-    if bits.size and FLOATS[0] <= sizes.min() and sizes.max() <= FLOATS[1]:
-        floats = bits.view(np.float32)
+    floats = first.view(np.float32)
+    sizes = np.abs(floats[floats != 0])
+    if sizes.size and FLOATS[0] <= sizes.min() and sizes.max() <= FLOATS[1]:
         raise DataError(
             f"{path}: its first weights look like float32 ({floats.min():g} .. {floats.max():g}; as integers they are "
-            f"{bits.min()} .. {bits.max()}), and the file does not say; say --edge-data float32 or int32 (edge_data=)"
+            f"{first.min()} .. {first.max()}), and the file does not say; say --edge-data float32 or int32 (edge_data=)"
         )
 
 

@@ -42,11 +42,12 @@ def write(
         OutputError: the system refused on some rank; the incomplete store is removed.
     """
     per_part = chunks_a_part(chunks, placement.parts)
-    block = replace(block, ids=block.ids.in_memory(comm))
-    if not isinstance(block.ids, (ConsecutiveIds, SparseIds, NamedIds)):
+    if not block.ids.ascending:
         raise UsageError(
             f"{path}: a store holds vertices in the order of their ids, and these are by degree; leave order out"
         )
+    if not isinstance(block.ids, (ConsecutiveIds, NamedIds)):  # those of another store come into memory
+        block = replace(block, ids=block.ids.grown(np.zeros(0, np.int64), comm)[0])
     draft = _begin(path, overwrite, comm)
     try:
         with removing_at_end(draft.abandon, wanted=comm.rank == 0):

@@ -50,9 +50,7 @@ def _cells(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return values as text in a byte matrix (rows, width), and a mask of the used cells."""
     if values.dtype.kind in "iu":
         return digits(values.astype(np.uint64 if values.dtype.kind == "u" else np.int64))
-    if values.dtype.kind == "b":
-        words = np.where(values, b"true", b"false")
-    elif values.dtype.kind in "Mm":
+    if values.dtype.kind in "bMm":
         words = values.astype("S")
     else:
         words = _quoted(values) if values.dtype.kind == "S" else np.array(list(map(str, values.tolist())), "S")

@@ -45,9 +45,9 @@ class HeldResults:
         while len(self._held) > 1 and (len(self._held) > self.most or self._bytes > self.most_bytes):
             self.release(next(iter(self._held)))
 
-    def held(self, job: str | None) -> Result | None:
+    def peek(self, job: str | None) -> Result | None:
         """Return the result of a job; None if it is not held, or if there is no job."""
-        return self._held[job][0] if job in self._held else None
+        return self._held[job][0] if job is not None and job in self._held else None
 
     def find(self, job: str) -> Result:
         """Return a held result.
@@ -55,7 +55,7 @@ class HeldResults:
         Raises:
             NotFound: it was never held, was released, or was dropped for later ones.
         """
-        result = self.held(job)
+        result = self.peek(job)
         if result is None:
             raise NotFound(
                 f"the ranks do not hold a result of job {job}; they keep the last {self.most} results with keep=true, "

@@ -120,8 +120,10 @@ def _solved(state: RankState, request: Request, graph: Graph, observer: Progress
         options = _options(request.get("options") or {})
     record = Record if request.get("report") else Unreported
     more: dict[str, Any] = {"validate": bool(request.get("validate")), "weight": weight}
-    earlier = state.results.held(request.get("previous"))
-    same = work.may_continue and not work.depends_on_start  # whatever jobs came before, the answer is one from scratch
+    earlier = state.results.peek(request.get("previous"))
+    same = (
+        work.may_continue() and not work.depends_on_start
+    )  # whatever jobs came before, the answer is one from scratch
     if same and earlier is not None and is_of_lineage(earlier, graph.version):
         more["previous"] = earlier
     result = state.with_room(
