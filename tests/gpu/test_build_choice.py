@@ -52,7 +52,7 @@ def test_gpus_build_large_generated_graphs(gpu):
 
 @pytest.mark.parametrize(("spec", "options", "reason"), [
     ("rmat:1", {}, "40 edges or fewer"),
-    ("rmat:6", {"order": "degree"}, "--order needs the edges on the host"),
+    ("rmat:6", {"order": "degree"}, "order= needs the edges on the host"),
     ("rmat:7", {}, "arcs needs"),
 ])  # fmt: skip
 def test_the_host_builds_the_others(gpu, spec, options, reason):

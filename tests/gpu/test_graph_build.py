@@ -298,7 +298,7 @@ def test_at_most_half_as_much_again_as_what_stays(scale, ranks, weight, renumber
 @pytest.mark.parametrize(("spec", "policy", "options", "told"), [
     ("rmat:5", "metis", {}, "must see a graph before it places it"),
     ("rmat:5", "oce", {}, "unknown policy"),
-    ("rmat:5", "oec", {"order": "degree"}, "--order needs the edges on the host"),
+    ("rmat:5", "oec", {"order": "degree"}, "order= needs the edges on the host"),
     ("web.txt", "oec", {}, "GPUs build generated graphs"),
     ("rmat:12", "oec", {}, r"building [\d,]+ arcs needs [\d,]+ bytes of GPU memory, and 200,000 are free"),
 ])  # fmt: skip
@@ -319,7 +319,7 @@ def test_without_a_gpu(capsys, monkeypatch):
     monkeypatch.setattr("dgraph.backend.has_gpu", lambda: False)
     assert main(["bfs", "rmat:5", "--build", "device"]) == 2
     assert "--build device is about GPUs, and this run has none" in capsys.readouterr().err
-    with pytest.raises(UsageError, match="--build device is about GPUs"):
+    with pytest.raises(UsageError, match="build='device' is about GPUs"):
         flat_run("bfs", "rmat:5", source=0, build="device", backend="cpu", comm=SerialComm())
 
 

@@ -22,7 +22,7 @@ from dgraph.engine.checkpoint.signals import StopSignals
 from dgraph.engine.rounds.progress import Progress
 from dgraph.engine.rounds.record import Record, plain
 from dgraph.engine.rounds.return_state import State
-from dgraph.errors import Checkpointed, DataError, OutputError, UsageError, shown
+from dgraph.errors import Checkpointed, DataError, OutputError, UsageError, option, shown
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Program
 
@@ -154,7 +154,7 @@ class CheckpointManager:
         elif requests >= STOP:
             raise Checkpointed(
                 f"stopped with a checkpoint after round {machine.round} of {_name(program)}, in {self.folder}; "
-                "the same command line with --resume auto goes on from there"
+                f"the same call with {option('resume', 'auto')} goes on from there"
             )
         self.record.add("checkpoint_write", time.perf_counter() - began)
         self._last_time = time.monotonic()
@@ -208,11 +208,12 @@ class CheckpointManager:
         sets = manifests(self.folder, self.comm)
         if not sets:
             if resume == "must":
-                raise UsageError(f"--resume must: there is no checkpoint in {self.folder}")
+                raise UsageError(f"{option('resume', 'must')}: there is no checkpoint in {self.folder}")
             return
         if resume is None:
             raise UsageError(
-                f"{self.folder} holds a checkpoint already; go on from it with --resume auto, or remove the folder"
+                f"{self.folder} holds a checkpoint already; go on from it with {option('resume', 'auto')}, or remove "
+                "the folder"
             )
         for place, manifest in sets:
             self._refuse_another(place, manifest["identity"])
@@ -242,7 +243,7 @@ class CheckpointManager:
             if theirs.get(what) != value:
                 raise UsageError(
                     f"{place} is a checkpoint of another run: its {what} is {theirs.get(what)}, here it is {value}; "
-                    "give the same command line, or another --checkpoint folder"
+                    "give the same request, or another folder of checkpoints"
                 )
 
     def _restore(self, manifest: dict, arrays: dict[str, np.ndarray]) -> None:

@@ -62,16 +62,20 @@ def attributes_of(
         with comm.together():
             if values.size != size:
                 raise UsageError(f"{what} has {values.size} values for {size} edges; give one for each")
-        coded, words = isinstance(values, CodedText), None
-        empty = bool(values.size and (values.codes < 0).all()) if coded else without_values(values)
-        kind = common_type(TEXT if coded else values.dtype, values.size, empty, what, comm)
+        words = None
+        if isinstance(values, CodedText):
+            plain, empty = np.full(values.size, None), bool(values.size and (values.codes < 0).all())
+        else:
+            plain, empty = values, without_values(values)
+        kind = common_type(plain.dtype, plain.size, empty, what, comm)
         if kind == TEXT:
-            values, words = _coded(values if coded else in_type(values, kind, empty), what, comm)
+            coded = values if isinstance(values, CodedText) else in_type(plain, kind, empty)
+            values, words = _coded(coded, what, comm)
         else:
             with comm.together():
-                if kind.kind == "f" and not coded:
-                    refuse_rounded(values, what)
-            values = in_type(np.full(values.size, None) if coded else values, kind, empty)
+                if kind.kind == "f" and not empty:
+                    refuse_rounded(plain, what)
+            values = in_type(plain, kind, empty)
         if words is not None and rule != "first":
             raise UsageError(f"{what}: rule {rule!r} is for numbers, and this column is text; leave the rule out")
         if rule == "sum" and values.dtype.kind not in "biuf":
