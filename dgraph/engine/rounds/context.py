@@ -117,10 +117,10 @@ class Context(SharedPartition):
             declared=program.fields,
             summary=driver.summary,
         )
-        self.backend.keep(machine, local)
         if self.checkpoints:
             with self.comm.watchdog.paused():
-                self.checkpoints.finished(program, result)
+                self.checkpoints.finished(program, result, machine)
+        self.backend.keep(machine, local)
         return result
 
     def _repeated(
