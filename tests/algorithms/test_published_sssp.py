@@ -206,7 +206,7 @@ def test_a_cutoff_and_a_round_limit(variant):
 @pytest.mark.parametrize(
     ("variant", "more", "told"),
     [
-        ("workfront", {"delta": 3.0}, "--variant workfront has no buckets; leave delta out"),
+        ("workfront", {"delta": 3.0}, "variant='workfront' has no buckets; leave delta out"),
         ("near-far", {"delta": 0.0}, "delta = 0.0 is not a bucket width"),
         ("near-far", {"cutoff": -1.0}, "cutoff = -1.0 is not valid"),
     ],
