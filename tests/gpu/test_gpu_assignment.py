@@ -45,9 +45,9 @@ def _small(monkeypatch):
         (None, 3, 4, 4, (3, "by place on the node")),
         (None, 3, 4, 2, (1, "by place on the node")),
         (None, 3, 4, 1, (0, "the only one visible")),
-        ("3,2, 1,0", 1, 4, 4, (2, "as --gpus 3,2, 1,0 says")),
-        ("1,1", 1, 2, 2, (1, "as --gpus 1,1 says")),
-        ("0", 0, 1, 1, (0, "as --gpus 0 says")),
+        ("3,2, 1,0", 1, 4, 4, (2, "as gpus='3,2, 1,0' says")),
+        ("1,1", 1, 2, 2, (1, "as gpus='1,1' says")),
+        ("0", 0, 1, 1, (0, "as gpus='0' says")),
     ],
 )
 def test_a_rank_finds_its_gpu(gpus, place, here, visible, number):
