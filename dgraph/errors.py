@@ -1,8 +1,11 @@
 """Exceptions of dgraph. A message says what was given, why it cannot be used, and what to do.
 
 Every class carries the exit code of the command line. :meth:`dgraph.comm.Comm.together` raises an error of one rank on
-all ranks; the command line prints it once.
+all ranks; the command line prints it once. A message names options by :func:`option`.
 """
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class DgraphError(Exception):
@@ -171,3 +174,32 @@ def unknown(kind: str, name: object, names) -> UsageError:
     close = difflib.get_close_matches(name, names, 1) if isinstance(name, str) and len(name) <= SHOWN else []
     hint = f"did you mean {close[0]!r}? " if close else ""
     return UsageError(f"unknown {kind} {shown(name)}: {hint}known are {', '.join(names) or 'none'}")
+
+
+KEYWORDS = {"backend": "device", "gpu_memory": "memory", "allow_gpu_sharing": "share"}
+"""Options of the command line → keyword of Python, where they differ."""
+_command_line = False
+
+
+@contextmanager
+def command_line() -> Iterator[None]:
+    """Make :func:`option` write options of the command line inside the block."""
+    global _command_line
+    before, _command_line = _command_line, True
+    try:
+        yield
+    finally:
+        _command_line = before
+
+
+def option(name: str, value: object = None) -> str:
+    """Return an option as the caller writes it: ``--name value`` on the command line, in Python ``name=value``.
+
+    Args:
+        name: of the option, with underscores.
+        value: what to write behind it; True and False are a flag's; None: nothing.
+    """
+    if not _command_line:
+        return f"{KEYWORDS.get(name, name)}={'' if value is None else repr(value)}"
+    flag = f"--{'no-' if value is False else ''}{name.replace('_', '-')}"
+    return flag if value is None or isinstance(value, bool) else f"{flag} {value}"

@@ -132,7 +132,7 @@ def run(
             if remark := backend.remark:
                 run_record.choose("kernels", "compiled quickly", remark)
             if manager is not None:
-                manager.end()
+                manager.end(answer.finished)
         if uncompiled is not None and ALGORITHMS.get(work.name) is type(work):
             LATER.begin(uncompiled, work, run_options.direction)
         run_record.gpu_memory = backend.memory()

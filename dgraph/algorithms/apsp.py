@@ -16,7 +16,7 @@ from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, a
 from dgraph.algorithms.edge_rule import AS_SIMPLE
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import boundary
-from dgraph.errors import UsageError
+from dgraph.errors import UsageError, option
 from dgraph.result.matrix import DistanceMatrix, MatrixArcs, summaries
 from dgraph.result.matrix_store import in_file
 
@@ -92,14 +92,16 @@ class Apsp(Algorithm):
                 "return_predecessors keeps a matrix in memory beside matrix_file; leave one of the two out"
             )
         if self.search != "heap" and self.variant != "johnson":
-            raise UsageError(f"search = {self.search!r} is for --variant johnson; leave it out, or give that variant")
+            johnson = option("variant", "johnson")
+            raise UsageError(f"search = {self.search!r} is for {johnson}; leave it out, or give that variant")
         if self.products != "auto" and self.variant in ("auto", "johnson"):
             raise UsageError(
-                f"products = {self.products!r} is for a variant of products; give --variant, one of: "
+                f"products = {self.products!r} is for a variant of products; give {option('variant')}, one of: "
                 f"{', '.join(VARIANTS[2:])}"
             )
         if self.parts is not None and self.variant != "separators":
-            raise UsageError(f"parts = {self.parts} is for --variant separators; leave it out, or give that variant")
+            separators = option("variant", "separators")
+            raise UsageError(f"parts = {self.parts} is for {separators}; leave it out, or give that variant")
 
     def run(self, ctx: Context) -> Answer:
         """Plan, find potentials, then all distances; collective."""
@@ -112,7 +114,8 @@ class Apsp(Algorithm):
         kernel = ctx.solver("minplus")
         if self.search not in kernel.searches:
             able = ", ".join(kernel.searches)
-            raise UsageError(f"search = {self.search!r} runs on GPUs alone; give --backend cuda, or one of: {able}")
+            gpus = option("backend", "cuda")
+            raise UsageError(f"search = {self.search!r} runs on GPUs alone; give {gpus}, or one of: {able}")
         ctx.weighted |= ctx.local.out.weight_type is not None
         ctx.check_weights()
         with ctx.record("compute"):

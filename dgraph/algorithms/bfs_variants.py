@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
-from dgraph.errors import UsageError, unknown
+from dgraph.errors import UsageError, option, unknown
 from dgraph.program.traversal import EVERY, Traversal
 
 BOTH = ("warp", "hash")
@@ -58,11 +58,12 @@ def traversal(variant: str, without: str | None) -> Traversal:
     variant_traversal = VARIANTS[variant]
     if without:
         if variant != "bfs-4k":
-            raise UsageError(f"--without switches off features of bfs-4k, but the variant is {variant}; leave it out")
+            without = option("without")
+            raise UsageError(f"{without} switches off features of bfs-4k, but the variant is {variant}; leave it out")
         names = without.split(",")
         for name in names:
             if name not in FEATURES:
                 raise unknown("feature of bfs-4k", name, FEATURES)
         variant_traversal = replace(variant_traversal, features=tuple(name for name in FEATURES if name not in names))
     culling = ("hash",) if "hash64" in variant_traversal.features else variant_traversal.culling
-    return replace(variant_traversal, name=f"bfs --variant {variant}", culling=culling)
+    return replace(variant_traversal, name=f"variant {variant} of bfs", culling=culling)

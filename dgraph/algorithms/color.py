@@ -61,11 +61,11 @@ class Greedy(Program):
 
 
 VARIANTS = {
-    "greedy": Traversal("color --variant greedy", on_cpu=True),
-    "jones-plassmann": Traversal("color --variant jones-plassmann", on_cpu=True),
-    "degree": Traversal("color --variant degree", on_cpu=True),
-    "hybrid": Traversal("color --variant hybrid", on_cpu=True),
-    "steal": Traversal("color --variant steal", "push", "steal"),
+    "greedy": Traversal("variant greedy of color", on_cpu=True),
+    "jones-plassmann": Traversal("variant jones-plassmann of color", on_cpu=True),
+    "degree": Traversal("variant degree of color", on_cpu=True),
+    "hybrid": Traversal("variant hybrid of color", on_cpu=True),
+    "steal": Traversal("variant steal of color", "push", "steal"),
 }
 """Variant → traversal strategy.
 

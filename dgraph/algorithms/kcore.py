@@ -18,14 +18,14 @@ from dgraph.errors import UsageError
 from dgraph.program import Program
 from dgraph.program.traversal import Traversal
 
-PEELED = Traversal("kcore --variant peeling", on_cpu=True)
+PEELED = Traversal("variant peeling of kcore", on_cpu=True)
 """Traversal of peeling."""
 
 VARIANTS = {
     "auto": PEELED,
     "peeling": PEELED,
-    "shells": Traversal("kcore --variant shells", on_cpu=True),
-    "estimates": Traversal("kcore --variant estimates", on_cpu=True),
+    "shells": Traversal("variant shells of kcore", on_cpu=True),
+    "estimates": Traversal("variant estimates of kcore", on_cpu=True),
 }
 """Variant → traversal strategy.
 

@@ -44,7 +44,7 @@ from dgraph.algorithms.sssp_parts.variants import SIGNED, VARIANTS, WIDTH, figur
 from dgraph.algorithms.targets import TARGET, check_target, target_summary, up_to_target
 from dgraph.algorithms.weight_checks import any_negative, largest_and_mean, largest_magnitude
 from dgraph.engine.rounds.context import FEW_ARCS, Context
-from dgraph.errors import DataError, UsageError
+from dgraph.errors import DataError, UsageError, option
 from dgraph.program import INF, MIN, Field, Program, where
 from dgraph.result.columns import UNREACHED
 
@@ -142,18 +142,20 @@ class Sssp(Algorithm):
 
     def check(self):
         """Refuse parameters that a variant does not have."""
+        variant = option("variant", self.variant)
         if self.variant in ("gather", DATA_DRIVEN) and (self.cutoff is not None or self.delta is not None):
             widths = "with bucket widths of its own" if self.variant == "gather" else "without buckets"
-            raise UsageError(f"--variant {self.variant} finds all distances {widths}; leave delta and cutoff out")
+            raise UsageError(f"{variant} finds all distances {widths}; leave delta and cutoff out")
         if self.variant in VARIANTS and self.delta is not None and not VARIANTS[self.variant].buckets:
-            raise UsageError(f"--variant {self.variant} has no buckets; leave delta out")
+            raise UsageError(f"{variant} has no buckets; leave delta out")
 
     def run(self, ctx: Context) -> Answer:
         """Find the distances, then the predecessors; collective."""
         source, target = check_source(ctx, self.source, "sssp"), check_target(ctx, self.target)
         published = VARIANTS.get(self.variant)
         if ctx.previous is not None and not self.may_continue():
-            raise UsageError(f"--variant {self.variant} starts from scratch; leave previous out, or take variant auto")
+            variant = option("variant", self.variant)
+            raise UsageError(f"{variant} starts from scratch; leave previous out, or take variant auto")
         if published and published.signed and any_negative(ctx):
             return self._signed(ctx, source, target)
         most, mean = largest_and_mean(ctx, NEED)
@@ -235,8 +237,8 @@ class Sssp(Algorithm):
         limit = published.limit
         if limit < UNREACHED and farthest + most >= limit:
             raise DataError(
-                f"--variant {self.variant} holds distances below 2**{limit.bit_length() - 1}, and some may be larger; "
-                "take another variant"
+                f"{option('variant', self.variant)} holds distances below 2**{limit.bit_length() - 1}, and some may be "
+                "larger; take another variant"
             )
         if self.cutoff is None:
             refuse_overflow(ctx, state, dtype, most)

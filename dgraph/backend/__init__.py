@@ -14,7 +14,7 @@ from dgraph._support import affinity
 from dgraph.backend.backend_base import Backend
 from dgraph.backend.schedule_options import DEVICE, HOST
 from dgraph.backend.transport_names import AUTO, MPI_HOST, TRANSPORTS, Connection, connect
-from dgraph.errors import UsageError, unknown
+from dgraph.errors import UsageError, option, unknown
 from dgraph.graph.devices import Auto, Cpu, Cuda, Device, described
 from dgraph.program.traversal import Traversal
 
@@ -123,11 +123,12 @@ def _takes_gpu(wanted: Auto | Cpu | Cuda, named: Mapping[str, str]) -> bool:
     """
     if isinstance(wanted, Cuda) or (isinstance(wanted, Auto) and has_gpu()):
         return True
-    about = {"gpus": getattr(wanted, "gpus", None), "gpu-memory": getattr(wanted, "memory", None)}
+    about = {"gpus": getattr(wanted, "gpus", None), "gpu_memory": getattr(wanted, "memory", None)}
     gpus = {name: value for name, value in about.items() if value is not None}
-    for option, value in (gpus | dict(named)).items():
+    for name, value in (gpus | dict(named)).items():
         raise UsageError(
-            f"--{option} {value} is about GPUs, and this run has none; leave it out, or see why --backend cuda fails"
+            f"{option(name, value)} is about GPUs, and this run has none; leave it out, or see why "
+            f"{option('backend', 'cuda')} fails"
         )
     return False
 

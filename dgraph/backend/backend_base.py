@@ -12,7 +12,7 @@ from dgraph.backend.graph_replica import GraphReplica
 from dgraph.backend.interface import Machine
 from dgraph.backend.row_solver import RowSolver
 from dgraph.comm import Comm
-from dgraph.errors import UsageError
+from dgraph.errors import UsageError, option
 from dgraph.graph.load_options import LoadOptions
 from dgraph.graph.local import LocalGraph
 from dgraph.graph.reversed_graph import in_degrees, reversed_graph
@@ -125,7 +125,8 @@ class Backend(ABC):
         Raises:
             UsageError: the backend cannot build graphs, or not this one.
         """
-        raise UsageError("--build device is about GPUs, and this run has none; leave it out, or give --backend cuda")
+        build, gpus = option("build", "device"), option("backend", "cuda")
+        raise UsageError(f"{build} is about GPUs, and this run has none; leave it out, or give {gpus}")
 
     def evidence(self, graph: Graph, local: LocalGraph, algorithm: str) -> Any:
         """Return the input of certificates (``dgraph.validate``) for an algorithm that ran on ``local``."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dgraph.errors import UsageError, unknown
+from dgraph.errors import UsageError, option, unknown
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,10 @@ class Choice:
         """Command line of the option, under the first schedule that has it."""
         return f"--schedule {self.schedules[0]},{self.option}="
 
+    def written(self, value: object) -> str:
+        """Return the option with a value, as an error writes it."""
+        return option("schedule", f"{self.schedules[0]},{self.option}={value}")
+
     @property
     def form(self) -> str:
         """Values of the option, as a help text shows them."""
@@ -73,7 +77,7 @@ class Choice:
             if self.least <= number <= most and not (self.power and number & (number - 1)):
                 return number
         kind = ", a power of two" if self.power else ""
-        raise UsageError(f"{self.flag}{text} is none of {self.form}{kind}; give one of them, or leave it out")
+        raise UsageError(f"{self.written(text)} is none of {self.form}{kind}; give one of them, or leave it out")
 
 
 HOST, DEVICE = "host", "device"
@@ -242,7 +246,7 @@ def checked(schedule: str, values: Mapping[str, object]) -> dict[str, str | int]
             owners = " or ".join(row.schedules)
             raise UsageError(
                 f"{row.option}= is an option of the schedule {owners}, and the schedule is {schedule}; "
-                f"give {row.flag}{value}, or leave the option out"
+                f"give {row.written(value)}, or leave the option out"
             )
     return {name: row.checked(values[name]) if name in values else row.default for name, row in CHOICES.items()}
 
@@ -295,9 +299,10 @@ def parse_rounds(text: str) -> dict[str, Any]:
                 raise UsageError(f"rounds {text!r}: limit={value} is not a number; give limit=N with N of 0 or more")
             keywords["across_limit"] = int(value)
         elif word.lower().endswith(".csv"):
-            raise UsageError(f"--rounds {word}: a table of the rounds is written by --rounds-table {word}")
+            table = f"python -m dgraph … --rounds-table {word}"
+            raise UsageError(f"{option('rounds', word)}: a table of the rounds is written by {table}")
         elif word != "auto":
-            raise unknown("word of --rounds", word, ROUNDS)
+            raise unknown("word of rounds", word, ROUNDS)
     return keywords
 
 

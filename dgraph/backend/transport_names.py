@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from dgraph.comm import Comm
-from dgraph.errors import UsageError, unknown
+from dgraph.errors import UsageError, option, unknown
 
 AUTO, MPI_HOST = "auto", "mpi-host"
 """Automatic choice, and the transport that always works."""
@@ -57,7 +57,7 @@ def connect(engine, comm: Comm, transport: str = AUTO, allow_gpu_sharing: bool =
     if transport not in (AUTO, MPI_HOST):
         raise UsageError(
             f"transport {transport} connects GPUs, but rank {without[0]} computes on the {names[without[0]]}; "
-            "leave --transport out, or run with --backend cuda"
+            f"leave {option('transport')} out, or run with {option('backend', 'cuda')}"
         )
     if names[comm.rank] == "cuda":
         engine.links = None

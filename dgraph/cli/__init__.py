@@ -60,6 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     import sys
 
     from dgraph.cli.exit_codes import end_alone, end_together
+    from dgraph.errors import command_line
 
     words = list(sys.argv[1:] if argv is None else argv)
     if words[:1] == ["doctor"]:
@@ -75,7 +76,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         from dgraph.cli.mcp import mcp_command
 
         return end_alone(mcp_command(words[1:]))
-    return end_together(lambda comm: _command(words, comm), traceback="--traceback" in words)
+    with command_line():
+        return end_together(lambda comm: _command(words, comm), traceback="--traceback" in words)
 
 
 def _command(words: list[str], comm) -> int:

@@ -20,7 +20,7 @@ from dgraph.cli.exit_codes import end_together
 from dgraph.cli.option_groups import add_load_options
 from dgraph.cli.terminal.terminal_progress import progress_for
 from dgraph.comm import Comm
-from dgraph.errors import UsageError
+from dgraph.errors import UsageError, command_line
 from dgraph.graph.load import describe
 from dgraph.graph.load_options import load_options
 from dgraph.graph.reading import watched_by
@@ -40,7 +40,8 @@ examples:
 def main(words: list[str] | None = None) -> int:
     """Run the command line on every rank; return the exit code, equal on all."""
     words = sys.argv[1:] if words is None else words
-    return end_together(lambda comm: _command(words, comm), traceback="--traceback" in words)
+    with command_line():
+        return end_together(lambda comm: _command(words, comm), traceback="--traceback" in words)
 
 
 def _parser() -> Parser:

@@ -16,8 +16,7 @@ from dgraph.comm.owner_directed import fetch, scatter, swap
 from dgraph.errors import FORMER_COLUMNS, DgraphError, UsageError, shown, unknown
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.build.array_input import host_array, missing_values
-from dgraph.graph.build.attribute_columns import CodedText
-from dgraph.graph.build.common_type import TEXT, common_type, in_type, without_values
+from dgraph.graph.build.attribute_columns import TEXT, CodedText, common_type, in_type, without_values
 from dgraph.graph.inputs.attribute_values import attribute_array
 from dgraph.graph.names import ENCODING, Names, decode_names
 from dgraph.graph.subgraph import row_owner, row_starts

@@ -69,7 +69,7 @@ RUNS = {
     "runs louvain or leiden: other communities than NetworkX's, each connected; directed graphs, max_level= and "
     "threshold= are declined": "louvain_communities leiden_communities louvain_partitions leiden_partitions",
     "adds up the edges within communities; weights below 0 are declined": "modularity partition_quality",
-    "runs mis: the same set for every seed; nodes= is declined": "maximal_independent_set",
+    "runs mis: the same set for every seed; nodes= and loops are declined": "maximal_independent_set",
     "runs cc, and bfs from a node of each component": "color is_bipartite sets",
     "runs degrees": "degree_centrality in_degree_centrality out_degree_centrality is_isolate isolates "
     "number_of_isolates",

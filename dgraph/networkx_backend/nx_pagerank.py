@@ -94,6 +94,8 @@ def hits(
         return {}, {}
     if max_iter < 1:
         raise nx.PowerIterationFailedConvergence(max_iter)
+    if len(G) == 1 or not G.sources.size:  # ARPACK refuses them, and NetworkX raises its exception
+        raise NotANode
     start = {} if nstart is None else {"nstart": by_position(G, nstart)}
     if nstart is not None and not (min(nstart.values()) >= 0 < sum(nstart.values())):
         raise NotANode

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from dgraph.errors import UsageError
+from dgraph.errors import UsageError, option
 
 EVERY = 2**62
 """Edge count above that of any round."""
@@ -16,7 +16,7 @@ class Traversal:
     """Traversal strategy of a program. A schedule that the user chooses overrides ``schedule`` and ``options``.
 
     Attributes:
-        name: name in error messages, such as "bfs --variant queue".
+        name: name in error messages, such as "variant queue of bfs".
         direction: "auto", "push" or "pull".
         schedule: GPU schedule; "auto" leaves the choice to the run.
         options: options of the schedule, name → value.
@@ -41,5 +41,6 @@ class Traversal:
         """Raise a :class:`UsageError` if the strategy exists on GPUs only."""
         if not self.on_cpu:
             raise UsageError(
-                f"{self.name} says how a GPU walks edges, and this run has none; use --backend cuda, or another variant"
+                f"{self.name} says how a GPU walks edges, and this run has none; use {option('backend', 'cuda')}, or "
+                "another variant"
             )

@@ -185,11 +185,14 @@ def test_on_a_cpu(variant):
 @pytest.mark.parametrize(
     ("choices", "told"),
     [
-        ({"variant": "topology"}, "bfs --variant topology says how a GPU walks edges, and this run has none"),
+        ({"variant": "topology"}, "variant topology of bfs says how a GPU walks edges, and this run has none"),
         ({"variant": "topological"}, "unknown variant of bfs 'topological'"),
-        ({"variant": "queue", "direction": "pull"}, "bfs --variant queue always goes push; leave --direction pull out"),
+        (
+            {"variant": "queue", "direction": "pull"},
+            "variant queue of bfs always goes push; leave direction='pull' out",
+        ),
         ({"variant": "bfs-4k", "without": "hash"}, "unknown feature of bfs-4k 'hash'"),
-        ({"without": "hash64"}, "--without switches off features of bfs-4k, but the variant is direction-optimizing"),
+        ({"without": "hash64"}, "without= switches off features of bfs-4k, but the variant is direction-optimizing"),
     ],
 )
 def test_refusals(choices, told):

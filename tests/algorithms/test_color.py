@@ -253,7 +253,7 @@ def test_colors_are_colors_by_networkx():
     ({"variant": "hybrid", "switch_round": -1}, "switch_round = -1 is not valid for color: give an integer, 0 or more"),
     ({"scan": "each"}, "scan = each is for the variants jones-plassmann, degree, hybrid, steal, and this one is"),
     ({"random_state": 2**63}, "random_state = 9223372036854775808 is not valid for color: give an integer of 64 bits"),
-    ({"variant": "steal"}, "color --variant steal says how a GPU walks edges"),
+    ({"variant": "steal"}, "variant steal of color says how a GPU walks edges"),
 ])  # fmt: skip
 def test_what_cannot_be_is_refused(parameters, told):
     with pytest.raises(UsageError, match=told):

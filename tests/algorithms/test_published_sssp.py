@@ -206,7 +206,7 @@ def test_a_cutoff_and_a_round_limit(variant):
 @pytest.mark.parametrize(
     ("variant", "more", "told"),
     [
-        ("workfront", {"delta": 3.0}, "--variant workfront has no buckets; leave delta out"),
+        ("workfront", {"delta": 3.0}, "variant='workfront' has no buckets; leave delta out"),
         ("near-far", {"delta": 0.0}, "delta = 0.0 is not a bucket width"),
         ("near-far", {"cutoff": -1.0}, "cutoff = -1.0 is not valid"),
     ],
@@ -221,7 +221,7 @@ def test_refusals(variant, more, told):
 def test_variants_start_from_scratch():
     graph = dgraph.Graph.load("path:4", weights="1..9")
     before = dgraph.run("sssp", graph, source=0, variant="near-far")
-    with pytest.raises(UsageError, match="--variant near-far starts from scratch; leave previous out"):
+    with pytest.raises(UsageError, match="variant='near-far' starts from scratch; leave previous out"):
         dgraph.run("sssp", graph, source=0, variant="near-far", previous=before)
 
 
@@ -234,5 +234,5 @@ def test_packed_words_hold_integers_that_fit():
     long = dgraph.Graph.from_edges(
         np.arange(n - 1)[mine], np.arange(1, n)[mine], np.full(n - 1, 1 << 42)[mine], n=n, comm=world()
     )
-    with pytest.raises(DataError, match=r"--variant h-bf holds distances below 2\*\*43"):
+    with pytest.raises(DataError, match=r"variant='h-bf' holds distances below 2\*\*43"):
         flat_run("sssp", long, source=0, variant="h-bf")

@@ -123,7 +123,7 @@ def test_a_limit_is_not_a_success_but_the_output_is_written(dgraph, tmp_path, ra
         ("pagerank huge.el --record residuals", 2, "did you mean 'residual'? known are load, ranges, residual, time"),
         ("bfs huge.el --rounds local --backend cpu", 2, "--rounds local is about GPUs"),
         ("bfs huge.el --rounds all.csv", 2, "by --rounds-table all.csv"),
-        ("bfs huge.el --variant two-phase --backend cpu", 2, "bfs --variant two-phase says how a GPU walks"),
+        ("bfs huge.el --variant two-phase --backend cpu", 2, "variant two-phase of bfs says how a GPU walks"),
         ("bfs huge.el --without hash64", 2, "--without switches off features of bfs-4k"),
         ("pagerank huge.el --alpha 2", 2, "alpha = 2.0 is not a probability"),
         ("pagerank huge.el --precision single --tol 1e-8", 2, "tol = 1e-08 may never be met in single precision"),

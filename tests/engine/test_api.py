@@ -144,7 +144,7 @@ def test_the_test_aids_run():
 
 
 def test_gpu_options_are_refused_without_a_gpu():
-    with pytest.raises(UsageError, match="--schedule twc is about GPUs, and this run has none"):
+    with pytest.raises(UsageError, match="schedule='twc' is about GPUs, and this run has none"):
         dgraph.bfs(path(), 0, options=Options(schedule="twc"))
 
 

@@ -68,6 +68,19 @@ def test_rounds_go_on_where_others_stopped(case, way, tmp_path, monkeypatch):
         assert "pull" not in again.report["rounds"]["by_direction"], "a GPU has no room for the bits of such a pull"
 
 
+@pytest.mark.filterwarnings("ignore::dgraph.ConvergenceWarning")
+@pytest.mark.parametrize("way", ["gpu to gpu", "gpu to cpu", "cpu to gpu"])
+@pytest.mark.parametrize("name", ["pagerank", "cdlp"])
+def test_a_larger_limit_goes_on_where_a_smaller_one_ended_the_run(name, way, tmp_path):
+    loaded, folder = graph("rmat:7"), Path(world().bcast_json(str(tmp_path))) / "ck"
+    first, then = backends(way)
+    flat_run(name, loaded, max_iter=3, backend=first, checkpoint=folder, **HOST)
+    again = flat_run(name, loaded, max_iter=8, backend=then, checkpoint=folder, resume="must", **HOST)
+    whole = flat_run(name, loaded, max_iter=8)
+    for column, values in whole.columns.items():
+        compare(name, again.columns[column], values)
+
+
 @pytest.mark.usefixtures("narrow")
 @pytest.mark.parametrize("parameters", [{"variant": "gather"}, {"cutoff": 60.0}])
 def test_rows_of_light_edges_are_walked_on(parameters, tmp_path, monkeypatch):

@@ -8,6 +8,7 @@ import time
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 from children import Children, run
 from flat_run import flat_run
@@ -58,6 +59,37 @@ def test_a_limit_leaves_the_checkpoint_from_which_a_larger_one_goes_on(tmp_path,
     assert "after round 20" in next(c["taken"] for c in report["choices"] if c["what"] == "resumed")
     assert (tmp_path / "out.txt").read_text().splitlines()[-1] == "59 59"
     assert not (tmp_path / "ck").exists(), "a run that is through needs no checkpoint"
+
+
+@pytest.mark.filterwarnings("ignore::dgraph.ConvergenceWarning")
+@pytest.mark.parametrize("every", [None, 2])
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("pagerank", {"tol": 1e-12}),
+        ("pagerank", {"tol": 0}),
+        ("katz", {"alpha": 0.01}),
+        ("eigenvector", {}),
+        ("cdlp", {}),
+    ],
+)
+def test_a_run_that_max_iter_ended_goes_on_with_a_larger_one(tmp_path, name, parameters, every):
+    """The answer is that of a run without a stop; the same limit repeats it; one below the rounds done is refused."""
+    ends = np.random.default_rng(3).integers(0, 200, (2, 900))
+    drawn, folder = dgraph.Graph.from_edges(*ends, n=200), tmp_path / "ck"
+
+    def column(limit, **checkpoint):
+        saved = {"checkpoint": dgraph.Checkpoint(folder, **checkpoint)} if checkpoint else {}
+        result = dgraph.run(name, drawn, max_iter=limit, **parameters, **saved)
+        return next(values for key, values in result.columns.items() if key != "vertex"), result
+
+    column(4, every=every, resume="auto")
+    for limit in (5, 9, 9):
+        values, result = column(limit, every=every, resume="must")
+        assert "resumed" in [choice["what"] for choice in result.report["choices"]]
+        np.testing.assert_array_equal(values, column(limit)[0])
+    with pytest.raises(UsageError, match=r"is a checkpoint after \d+ rounds, and max_iter=2 allows no more"):
+        column(2, resume="must")
 
 
 def test_several_sources_have_a_folder_each(tmp_path, monkeypatch):

@@ -102,7 +102,7 @@ def test_a_checkpoint_of_another_format_version_is_refused(resume, shared, monke
         flat_run("bfs", loaded, source=0, checkpoint=folder, resume=resume)
     assert str(refused.value) == (
         f"{older} is a checkpoint of format version {wanted - 1}, and this dgraph reads version {wanted} alone: go on "
-        "with the dgraph that wrote it, or start anew with an empty --checkpoint folder"
+        "with the dgraph that wrote it, or start anew with an empty folder of checkpoints"
     )
 
 

@@ -166,5 +166,5 @@ def test_refusals():
 
 @pytest.mark.mpi_skip
 def test_gpu_records_are_refused_beside_it_on_cpus():
-    with pytest.raises(dgraph.UsageError, match="--record load is about GPUs"):
+    with pytest.raises(dgraph.UsageError, match="record='load' is about GPUs"):
         flat_run("pagerank", load(), backend="cpu", record="residual, load")

@@ -118,7 +118,7 @@ def test_cut_rows_are_refused():
     comm = world()
     if comm.size > 1:
         graph = dgraph.Graph.from_edges(src[comm.rank :: comm.size], dst[comm.rank :: comm.size], n=n, comm=comm)
-        with pytest.raises(UsageError, match=r"Folded folds all in-edges of a vertex .MODE.*use --policy iec"):
+        with pytest.raises(UsageError, match=r"Folded folds all in-edges of a vertex .MODE.*use policy='iec'"):
             dgraph.run(Folded(), graph.on("oec"))
         free = dgraph.run(Folded(), graph)
         assert policy_of(free) == "iec"

@@ -53,7 +53,7 @@ def test_gpus_build_large_generated_graphs(gpu):
 
 @pytest.mark.parametrize(("spec", "options", "reason"), [
     ("rmat:1", {}, "40 edges or fewer"),
-    ("rmat:6", {"order": "degree"}, "--order needs the edges on the host"),
+    ("rmat:6", {"order": "degree"}, "order= needs the edges on the host"),
     ("rmat:7", {}, "arcs needs"),
 ])  # fmt: skip
 def test_the_host_builds_the_others(gpu, spec, options, reason):
@@ -148,7 +148,7 @@ def test_without_a_gpu(capsys, monkeypatch):
     monkeypatch.setattr("dgraph.backend.has_gpu", lambda: False)
     assert main(["bfs", "rmat:5", "--build", "device"]) == 2
     assert "--build device is about GPUs, and this run has none" in capsys.readouterr().err
-    with pytest.raises(UsageError, match="--build device is about GPUs"):
+    with pytest.raises(UsageError, match="build='device' is about GPUs"):
         flat_run("bfs", "rmat:5", source=0, build="device", backend="cpu", comm=SerialComm())
 
 

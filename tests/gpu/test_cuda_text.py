@@ -288,9 +288,9 @@ def test_without_cupy(monkeypatch):
 
 def test_options_of_the_gpu_without_one(monkeypatch):
     monkeypatch.setattr("dgraph.backend.has_gpu", lambda: False)
-    with pytest.raises(UsageError, match=r"--schedule virtual_warp,warp_size=4 is about GPUs"):
+    with pytest.raises(UsageError, match=r"schedule='virtual_warp,warp_size=4' is about GPUs"):
         run(schedule="virtual_warp", warp_size=4)
-    with pytest.raises(UsageError, match=r"--schedule alb is about GPUs, and this run has none"):
+    with pytest.raises(UsageError, match=r"schedule='alb' is about GPUs, and this run has none"):
         run(schedule="alb")
     assert {"what": "backend", "taken": "cpu"}.items() <= run().report["choices"][0].items()
 
@@ -299,13 +299,13 @@ def test_options_of_the_gpu_without_one(monkeypatch):
     ("choices", "told"),
     [
         ({"schedule": "abl"}, "unknown schedule 'abl': did you mean 'alb'"),
-        ({"schedule": "alb", "alb_threshold": "many"}, r"--schedule alb,threshold=many is none of auto\|threads\|N"),
-        ({"schedule": "alb", "alb_distribution": "cycle"}, "--schedule (alb|lb),distribution=cycle is none of"),
+        ({"schedule": "alb", "alb_threshold": "many"}, r"schedule='alb,threshold=many' is none of auto\|threads\|N"),
+        ({"schedule": "alb", "alb_distribution": "cycle"}, "schedule='(alb|lb),distribution=cycle' is none of"),
         (
             {"schedule": "virtual_warp", "warp_size": 12},
-            "--schedule virtual_warp,warp_size=12 is none of 2…32, a power of two",
+            "schedule='virtual_warp,warp_size=12' is none of 2…32, a power of two",
         ),
-        ({"schedule": "split", "mdt": 0}, "--schedule split,mdt=0 is none of"),
+        ({"schedule": "split", "mdt": 0}, "schedule='split,mdt=0' is none of"),
         (
             {"schedule": "vertex", "mdt": 9},
             "the schedule vertex has no options; leave 'mdt=9' out",

@@ -45,9 +45,9 @@ def _small(monkeypatch):
         (None, 3, 4, 4, (3, "by place on the node")),
         (None, 3, 4, 2, (1, "by place on the node")),
         (None, 3, 4, 1, (0, "the only one visible")),
-        ("3,2, 1,0", 1, 4, 4, (2, "as --gpus 3,2, 1,0 says")),
-        ("1,1", 1, 2, 2, (1, "as --gpus 1,1 says")),
-        ("0", 0, 1, 1, (0, "as --gpus 0 says")),
+        ("3,2, 1,0", 1, 4, 4, (2, "as gpus='3,2, 1,0' says")),
+        ("1,1", 1, 2, 2, (1, "as gpus='1,1' says")),
+        ("0", 0, 1, 1, (0, "as gpus='0' says")),
     ],
 )
 def test_a_rank_finds_its_gpu(gpus, place, here, visible, number):
@@ -58,10 +58,10 @@ def test_a_rank_finds_its_gpu(gpus, place, here, visible, number):
 @pytest.mark.parametrize(
     ("gpus", "told"),
     [
-        ("0,x", "--gpus 0,x is not a list of GPUs; write their numbers"),
+        ("0,x", "gpus='0,x' is not a list of GPUs; write their numbers"),
         ("", "is not a list of GPUs"),
-        ("0", "--gpus 0 names 1 for the 2 ranks of this node"),
-        ("0,7", "--gpus 0,7: there is no GPU 7, only 0 to 3"),
+        ("0", "gpus='0' names 1 for the 2 ranks of this node"),
+        ("0,7", "gpus='0,7': there is no GPU 7, only 0 to 3"),
     ],
 )
 def test_a_wrong_map(gpus, told):
@@ -82,7 +82,7 @@ def test_gpus_that_ranks_share_are_refused_unless_allowed():
     assert all(isinstance(error, UsageError) for error in told)
     assert len(set(map(str, told))) == 1
     assert str(told[0]).startswith("ranks 0, 2 share GPU 0 (GPU-0): they would take turns")
-    assert "--allow-gpu-sharing" in str(told[0])
+    assert "share=True" in str(told[0])
     joined = succeed(3, lambda comm: connect(backend_of(comm, f"GPU-{comm.rank % 2}"), comm, "auto", True))
     assert joined[1].warnings == ["ranks 0, 2 share GPU 0 (GPU-0): they take turns"]
     assert joined[0].transport == "p2p, mpi-host"
@@ -172,7 +172,7 @@ def test_cpu_ranks_have_one_transport(monkeypatch):
         flat_run("cc", graph, backend="cpu", transport="nccl")
     with pytest.raises(UsageError, match="unknown transport 'ncll': did you mean 'nccl'"):
         flat_run("cc", graph, backend="cpu", transport="ncll")
-    with pytest.raises(UsageError, match="--gpus 0 is about GPUs"):
+    with pytest.raises(UsageError, match="gpus='0' is about GPUs"):
         flat_run("cc", graph, backend="cpu", gpus="0")
 
 

@@ -296,7 +296,7 @@ def test_at_most_half_as_much_again_as_what_stays(scale, ranks, weight, renumber
 @pytest.mark.parametrize(("spec", "policy", "options", "told"), [
     ("rmat:5", "metis", {}, "must see a graph before it places it"),
     ("rmat:5", "oce", {}, "unknown policy"),
-    ("rmat:5", "oec", {"order": "degree"}, "--order needs the edges on the host"),
+    ("rmat:5", "oec", {"order": "degree"}, "order= needs the edges on the host"),
     ("web.txt", "oec", {}, "GPUs build generated graphs"),
     ("rmat:12", "oec", {}, r"building [\d,]+ arcs needs [\d,]+ bytes of GPU memory, and 200,000 are free"),
 ])  # fmt: skip

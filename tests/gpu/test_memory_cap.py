@@ -41,7 +41,7 @@ def test_shares_and_mistakes():
 
 def test_a_limit_without_a_gpu_is_refused(monkeypatch):
     monkeypatch.setattr("dgraph.backend.has_gpu", lambda: False)
-    with pytest.raises(UsageError, match="--gpu-memory 1GiB is about GPUs, and this run has none"):
+    with pytest.raises(UsageError, match="memory='1GiB' is about GPUs, and this run has none"):
         dgraph.cc(dgraph.Graph.load("path:9", device=dgraph.Auto(memory="1GiB")))
 
 

@@ -164,7 +164,7 @@ def test_contradictions_are_refused(other):
 
 
 def test_graphs_built_on_gpus_and_stores_do_not_merge(tmp_path):
-    with pytest.raises(UsageError, match="--merge needs the edges on the host"):
+    with pytest.raises(UsageError, match="merge= needs the edges on the host"):
         draft("rmat:4", LoadOptions(merge="sum"))
     graph = Graph.from_csr([0, 2, 2], [1, 1], [3, 4], merge="sum", comm=SerialComm())
     assert graph.block.weights.tolist() == [7]

@@ -305,7 +305,7 @@ MOST = [
 @pytest.mark.parametrize(("name", "content"), MOST)
 def test_lenient_reading_refuses_a_file_of_which_most_lines_would_be_dropped(name, content, ranks, packing, tmp_path):
     path = written(tmp_path, name, gzip.compress(content.encode()) if packing == "gzip" else content)
-    with pytest.raises(DataError, match=r"\d of \d lines would be dropped; .*Without --lenient"):
+    with pytest.raises(DataError, match=r"\d of \d lines would be dropped; .*Without lenient=True"):
         loaded(path, ranks, lenient=True)
 
 

@@ -385,3 +385,30 @@ def test_reasons_of_functions_that_are_not_answered_hold():
     assert not set(NOT_ANSWERED) & set(ENGINE)
     assert not hasattr(nx.density, "orig_func")
     assert dgraph.degrees("complete:5", validate=True).summary["density"] == nx.density(nx.complete_graph(5))
+
+
+def _outcome(function, graph, **options):
+    """Return what a function returns, or the class of its exception with its message."""
+    try:
+        return function(graph, **options)
+    except Exception as refusal:
+        return type(refusal), str(refusal)
+
+
+@pytest.mark.parametrize("edges", [[(0, 0)], [(0, 0), (0, 1)], [(0, 0), (1, 2)], [(0, 0), (1, 1), (0, 1)]])
+def test_independent_sets_of_graphs_with_loops_are_those_of_networkx(edges):
+    """NetworkX refuses a set that begins with a looped node: the same seed has the same outcome."""
+    for seed in range(6):
+        sets = [
+            _outcome(nx.maximal_independent_set, nx.Graph(edges), seed=seed, backend=name) for name in (None, "dgraph")
+        ]
+        assert sets[0] == sets[1]
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph])
+@pytest.mark.parametrize(("nodes", "edges"), [([0], []), ([0], [(0, 0)]), ([0, 1], [])])
+def test_hits_of_one_node_and_without_edges_are_those_of_networkx(kind, nodes, edges):
+    graph = kind(edges)
+    graph.add_nodes_from(nodes)
+    theirs, own = (_outcome(nx.hits, graph, backend=name) for name in (None, "dgraph"))
+    assert own == theirs

@@ -180,7 +180,7 @@ def test_what_can_be_recorded():
 
 
 def test_cpus_have_no_edges_by_thread_to_record():
-    with pytest.raises(UsageError, match="--record load is about GPUs"):
+    with pytest.raises(UsageError, match="record='load' is about GPUs"):
         flat_run("bfs", hub(), source=0, backend="cpu", record="load")
 
 

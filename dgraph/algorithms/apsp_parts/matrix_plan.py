@@ -12,7 +12,7 @@ from dgraph.algorithms.apsp_parts.row_searches import strips_of
 from dgraph.algorithms.apsp_parts.separators import parts_of
 from dgraph.algorithms.many_sources.lane_searches import BYTES
 from dgraph.engine.rounds.passes import host_share, lacking, refuse_unless_fits
-from dgraph.errors import UsageError
+from dgraph.errors import UsageError, option
 from dgraph.graph.halo import NumberedRows
 
 SEARCHED = 30e-9
@@ -61,7 +61,8 @@ def placed(kernel: Any, products: str, variant: str, rows: NumberedRows, itemsiz
         OutOfMemory: a GPU has not the memory of a streamed product; on every rank alike.
     """
     if products != "auto" and kernel.on_host:
-        raise UsageError(f"products = {products!r} runs on GPUs alone; leave it out, or give --backend cuda")
+        gpus = option("backend", "cuda")
+        raise UsageError(f"products = {products!r} runs on GPUs alone; leave it out, or give {gpus}")
     if kernel.on_host or variant == "johnson" or products == "resident":
         return kernel, ""
     n, own = rows.n, rows.stop - rows.first
@@ -73,7 +74,7 @@ def placed(kernel: Any, products: str, variant: str, rows: NumberedRows, itemsiz
         products, reason = "streamed", "the matrix exceeds the memory of a GPU"
     streamed = kernel.streamed(hybrid=products == "hybrid")
     need = streamed.bytes_there(own, n, min(streamed.preferred, n), itemsize)
-    advice = "use more GPUs, or --backend cpu"
+    advice = f"use more GPUs, or {option('backend', 'cpu')}"
     _refuse(rows.comm, n, itemsize, need, kernel.free(need), "of its GPU beside the matrix on its host", advice)
     return streamed, f"{products}: {reason}"
 
@@ -121,11 +122,13 @@ def planned(
     beside = beside_matrix(variant, n, arcs, block, itemsize, threads, search)
     if not on_host and variant != "johnson":
         free_there = kernel.free(matrix + beside)
-        _refuse(comm, n, itemsize, matrix + beside, free_there, "of its GPU", "use more GPUs, or --backend cpu")
+        advice = f"use more GPUs, or {option('backend', 'cpu')}"
+        _refuse(comm, n, itemsize, matrix + beside, free_there, "of its GPU", advice)
     if search not in ("heap", "lanes"):
         strip = -(-(rows.stop - rows.first) // strips_of(n, arcs))
         there = kernel.bytes_of_searches(strip, n, arcs, itemsize)
-        _refuse(comm, n, itemsize, there, kernel.free(there), "of its GPU", "use --search heap, or more GPUs")
+        advice = f"use {option('search', 'heap')}, or more GPUs"
+        _refuse(comm, n, itemsize, there, kernel.free(there), "of its GPU", advice)
     allowed = host_share(comm)
     matrix += (rows.stop - rows.first) * n * beside_pair
     fits = lacking(comm, matrix + beside, allowed) is None
@@ -135,7 +138,7 @@ def planned(
         fits = lacking(comm, matrix + beside, allowed) is None
     if fits:
         return MatrixPlan(variant, matrix + beside, False, reason, search, parts if variant == "separators" else None)
-    narrower = "--dtype float32, " if itemsize == 8 else ""
+    narrower = f"{option('dtype', 'float32')}, " if itemsize == 8 else ""
     advice = f"use more hosts, {narrower}or an .npy file for the matrix (--output FILE.npy, matrix_file=)"
     if matrix_file is None or not on_host:
         _refuse(comm, n, itemsize, matrix + beside, allowed, "of its host", advice)

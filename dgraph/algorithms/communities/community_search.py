@@ -85,7 +85,7 @@ class CommunitySearch(HostSolver):
         need = self.bytes(RowSize(ctx.local.n, ctx.local.arcs, 0, 0, ctx.local.masters, self.team.size))
         refuse_unless_fits(ctx.comm, need, host_share(ctx.comm), lambda need, free: (
             f"{name} holds the whole graph on each rank, {need:,} bytes with its levels, and {free:,} bytes of a "
-            "rank's host are free; start fewer ranks on a host or fewer --threads, or use hosts with more memory"
+            "rank's host are free; start fewer ranks on a host or fewer threads, or use hosts with more memory"
         ))  # fmt: skip
         with ctx.record("prepare"):
             rows = ctx.rows("all", order="id", weights=True, simple=False)

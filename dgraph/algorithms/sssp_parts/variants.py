@@ -8,7 +8,7 @@ from dgraph.algorithms.sssp_parts import bellman_ford, waiting_buckets
 from dgraph.algorithms.sssp_parts.bellman_ford import TAG, EdgeClasses, PackedWord, RoundDistances
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.return_state import State
-from dgraph.errors import DataError, UsageError
+from dgraph.errors import DataError, UsageError, option
 from dgraph.program.traversal import Traversal
 from dgraph.result.columns import UNREACHED
 
@@ -31,7 +31,7 @@ class Variant:
 
     def traversal(self, name: str) -> Traversal:
         """Return the traversal strategy of the variant called ``name``."""
-        return Traversal(f"sssp --variant {name}", schedule=self.schedule, on_cpu=True)
+        return Traversal(f"variant {name} of sssp", schedule=self.schedule, on_cpu=True)
 
     @property
     def buckets(self) -> bool:
@@ -88,13 +88,14 @@ def _packed(ctx: Context, program) -> State:
     kind = ctx.local.out.weight_type
     if kind is not None and kind.kind == "f":
         raise UsageError(
-            f"--variant h-bf packs an integer distance and a round in 64 bits, and the weights are {kind.name}; load "
-            "integers, or take another variant"
+            f"{option('variant', 'h-bf')} packs an integer distance and a round in 64 bits, and the weights are "
+            f"{kind.name}; load integers, or take another variant"
         )
     classes = ctx.run(EdgeClasses())
     state = ctx.run(program, {name: classes.raw(name) for name in ("arriving", "loops")})
     if state.rounds >= 2**TAG - 1:
-        raise DataError(f"--variant h-bf numbers up to {2**TAG - 2:,} rounds, and this graph needs more; take near-far")
+        variant = option("variant", "h-bf")
+        raise DataError(f"{variant} numbers up to {2**TAG - 2:,} rounds, and this graph needs more; take near-far")
     return state
 
 

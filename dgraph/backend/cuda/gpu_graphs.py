@@ -21,7 +21,7 @@ from dgraph.backend.cuda.memory import memory_plan as plans
 from dgraph.backend.cuda.transports import Links
 from dgraph.backend.cuda.transports.bulk_moves import BulkMoves
 from dgraph.comm import Comm
-from dgraph.errors import OutOfMemory
+from dgraph.errors import OutOfMemory, option
 from dgraph.graph.build.rows_from_file import RawRows
 from dgraph.graph.formats.binary import columns_by
 from dgraph.graph.formats.text import parsing_with
@@ -89,7 +89,7 @@ class GpuGraphs(Backend):
             if need.upload > free:
                 raise OutOfMemory(
                     f"the graph needs {need.upload:,} bytes of GPU memory, and {free:,} are free on "
-                    f"{self.device.name}{plans.beside(self.device)}; use more GPUs, or --backend cpu"
+                    f"{self.device.name}{plans.beside(self.device)}; use more GPUs, or {option('backend', 'cpu')}"
                 )
         return self._graph(local)
 

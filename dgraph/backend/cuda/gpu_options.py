@@ -8,7 +8,7 @@ from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize
 from dgraph.backend.cuda.schedules import SCHEDULES
 from dgraph.backend.schedule_options import checked
-from dgraph.errors import UsageError, unknown
+from dgraph.errors import UsageError, option, unknown
 from dgraph.program import Traced
 from dgraph.program.analysis import sums_source_floats
 from dgraph.program.traversal import EVERY, Traversal
@@ -102,7 +102,7 @@ class GpuPlan:
         self.alone, self.small = (SMALL, SMALL_MULTI_GPU) if small is None else (small, small)
         if across_limit is not None:
             if across_limit < 0:
-                raise UsageError(f"--across-limit {across_limit} is not a number of edges; give 0 or more")
+                raise UsageError(f"{option('across_limit', across_limit)} is not a number of edges; give 0 or more")
             self.small = across_limit
         self.timed, self.ranges, self.local_rounds, self.copies_edges = timed, ranges, local_rounds, True
         self.host_rounds, self.reach = host_rounds, reach

@@ -179,7 +179,7 @@ def _manifest(path: Path) -> dict:
     if version != VERSION:
         raise DataError(
             f"{path} is a checkpoint of format version {version}, and this dgraph reads version {VERSION} alone: go on "
-            "with the dgraph that wrote it, or start anew with an empty --checkpoint folder"
+            "with the dgraph that wrote it, or start anew with an empty folder of checkpoints"
         )
     return manifest
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from dgraph.engine.checkpoint.signals import StopSignals
 from dgraph.engine.rounds.progress import Progress
 from dgraph.engine.rounds.record import Record, plain
 from dgraph.engine.rounds.return_state import State
-from dgraph.errors import Checkpointed, DataError, OutputError, UsageError, shown
+from dgraph.errors import Checkpointed, DataError, OutputError, UsageError, option, shown
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Program
 
@@ -33,6 +34,9 @@ DUE, STOP = 1, 1 << 20
 """Requests of a rank for a checkpoint, or for a checkpoint and a stop; they are summed over ranks."""
 
 FAR = 1 << 62
+
+LIMIT = "max_iter"
+"""Parameter that ends a program without changing its rounds, so a resumed run may have a larger one."""
 
 
 def interval(text: str | int | None) -> tuple[int | None, float | None]:
@@ -82,6 +86,7 @@ class CheckpointManager:
         self._ended: list[tuple[str, State]] = []
         self._restored: list[tuple[str, State]] = []
         self._current: tuple[str, Snapshot] | None = None
+        self._last: Snapshot | None = None
         self._deferred = 0
         self._last_time, self._last_round = time.monotonic(), 0
         self._load(resume)
@@ -154,21 +159,30 @@ class CheckpointManager:
         elif requests >= STOP:
             raise Checkpointed(
                 f"stopped with a checkpoint after round {machine.round} of {_name(program)}, in {self.folder}; "
-                "the same command line with --resume auto goes on from there"
+                f"the same call with {option('resume', 'auto')} goes on from there"
             )
         self.record.add("checkpoint_write", time.perf_counter() - began)
         self._last_time = time.monotonic()
 
-    def finished(self, program: Program, state: State) -> None:
+    def finished(self, program: Program, state: State, machine) -> None:
         """Keep a copy of the state of a program that has ended, for later checkpoints."""
         fields = {name: values.copy() for name, values in state.fields.items()}
         self._ended.append((_name(program), State(fields, state.globals, state.rounds, state.finished)))
+        snapshot = machine.snapshot() if LIMIT in self._parameters else None
+        self._last = None if snapshot is None else replace(snapshot, fields=fields)
 
-    def end(self) -> None:
-        """Write the final checkpoint, unless a limit ended a program that could continue; collective."""
+    def end(self, converged: bool) -> None:
+        """Write the final checkpoint, unless ``max_rounds`` ended a program that could continue; collective.
+
+        A last program that ``max_iter`` ended is written as one that runs, so that a larger ``max_iter`` continues it.
+        """
         if not all(state.finished for _, state in self._ended):
             return
-        error = self.save()
+        limited = self._last is not None and not (converged and self._parameters.get("tol"))
+        if limited and self._ended[-1][1].rounds >= self._parameters[LIMIT]:
+            error = self.save(self._ended.pop()[0], self._last)
+        else:
+            error = self.save()
         if error is not None:
             self.record.warn(f"no checkpoint of the end: {error}")
 
@@ -208,14 +222,16 @@ class CheckpointManager:
         sets = manifests(self.folder, self.comm)
         if not sets:
             if resume == "must":
-                raise UsageError(f"--resume must: there is no checkpoint in {self.folder}")
+                raise UsageError(f"{option('resume', 'must')}: there is no checkpoint in {self.folder}")
             return
         if resume is None:
             raise UsageError(
-                f"{self.folder} holds a checkpoint already; go on from it with --resume auto, or remove the folder"
+                f"{self.folder} holds a checkpoint already; go on from it with {option('resume', 'auto')}, or remove "
+                "the folder"
             )
         for place, manifest in sets:
             self._refuse_another(place, manifest["identity"])
+            self._refuse_limit(place, manifest)
         broken = []
         for place, manifest in sets:
             try:
@@ -237,13 +253,40 @@ class CheckpointManager:
             f"{'; '.join(broken)}; no checkpoint in {self.folder} is whole: remove the folder and start anew"
         )
 
+    @property
+    def _parameters(self) -> dict[str, Any]:
+        return self.identity.get("parameters", {})
+
     def _refuse_another(self, place: Path, theirs: dict[str, Any]) -> None:
         for what, value in self.identity.items():
-            if theirs.get(what) != value:
+            other = theirs.get(what)
+            if what == "parameters" and isinstance(other, dict) and LIMIT in other and LIMIT in value:
+                other = {**other, LIMIT: value[LIMIT]}
+            if other != value:
                 raise UsageError(
                     f"{place} is a checkpoint of another run: its {what} is {theirs.get(what)}, here it is {value}; "
-                    "give the same command line, or another --checkpoint folder"
+                    "give the same request, or another folder of checkpoints"
                 )
+
+    def _refuse_limit(self, place: Path, manifest: dict) -> None:
+        """Refuse a smaller ``max_iter`` than the rounds done, and a larger one for a program that others followed."""
+        here, theirs = (what.get("parameters", {}).get(LIMIT) for what in (self.identity, manifest["identity"]))
+        if here == theirs:
+            return
+        rounds = max([one["rounds"] for one in manifest["ended"]], default=0)
+        running = manifest["current"]["shared"]["round"] if manifest["current"] else 0
+        if here < theirs and here <= max(rounds, running):
+            raise UsageError(
+                f"{place} is a checkpoint after {max(rounds, running)} rounds, and {option(LIMIT, here)} allows no "
+                "more; give a larger one, or another folder of checkpoints"
+            )
+        if rounds >= theirs:
+            raise UsageError(
+                f"{place} is a checkpoint of a run that {option(LIMIT, theirs)} ended and that cannot go on with "
+                f"{option(LIMIT, here)}; give another folder of checkpoints"
+            )
+        if manifest["current"]:
+            manifest["current"]["shared"]["done"] = 0
 
     def _restore(self, manifest: dict, arrays: dict[str, np.ndarray]) -> None:
         gids = arrays.pop("gids")

@@ -22,7 +22,7 @@ from dgraph.engine.rounds.drivers import driver_of
 from dgraph.engine.rounds.previous import PreviousAnswer
 from dgraph.engine.rounds.return_state import State
 from dgraph.engine.rounds.shared_partition import SharedPartition
-from dgraph.errors import OutOfMemory, UsageError
+from dgraph.errors import OutOfMemory, UsageError, option
 from dgraph.graph.local import LocalGraph
 from dgraph.graph.names import Names
 from dgraph.program import Program, Traced, trace
@@ -118,10 +118,10 @@ class Context(SharedPartition):
             declared=program.fields,
             summary=driver.summary,
         )
-        self.backend.keep(machine, local)
         if self.checkpoints:
             with self.comm.watchdog.paused():
-                self.checkpoints.finished(program, result)
+                self.checkpoints.finished(program, result, machine)
+        self.backend.keep(machine, local)
         return result
 
     def _repeated(
@@ -196,7 +196,7 @@ class Context(SharedPartition):
             able = ("oec" if traced.program.reverse else "iec") if local.directed else "oec or metis"
             raise UsageError(
                 f"{type(traced.program).__name__} folds all in-edges of a vertex ({traced.row_reducer!r}), and this "
-                f"partition spreads them over ranks; use --policy {able}"
+                f"partition spreads them over ranks; use {option('policy', able)}"
             )
 
     def ahead(self, *programs: Program) -> None:
@@ -311,7 +311,8 @@ class Context(SharedPartition):
         if traversal and traversal.direction != "auto":
             if self.direction not in ("auto", traversal.direction):
                 raise UsageError(
-                    f"{traversal.name} always goes {traversal.direction}; leave --direction {self.direction} out"
+                    f"{traversal.name} always goes {traversal.direction}; leave "
+                    f"{option('direction', self.direction)} out"
                 )
             return traversal.direction
         wanted = {"flip": {"push", "pull"}}.get(self.direction, {self.direction})

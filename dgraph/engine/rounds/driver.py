@@ -66,8 +66,8 @@ class Checkpoints(Protocol):
     def boundary(self, program: Program, machine: Machine, requests: int) -> None:
         """Write a checkpoint between two rounds if one is due; raise where the run is to end with it."""
 
-    def finished(self, program: Program, state: State) -> None:
-        """Record that a program has ended with ``state``."""
+    def finished(self, program: Program, state: State, machine: Machine) -> None:
+        """Record that a program has ended with ``state`` on its machine."""
 
 
 class RoundDriver(ABC):

@@ -1,6 +1,9 @@
 """Attributes of edges from this rank's columns: one dtype, and one list of words, on all ranks.
 
-:func:`of_arrow` reads Arrow's columns, :func:`attributes_of` makes attributes of arrays.
+:func:`of_arrow` reads Arrow's columns, :func:`attributes_of` makes attributes of arrays, and :func:`common_type` is the
+type of a column, of vertices too. A share without a value has no say where another rank has values: pandas reads an
+empty share of text as floats. Where no rank has a value, a declared type of text or times stays, and a column without a
+declared type is float64.
 """
 
 from __future__ import annotations
@@ -14,8 +17,7 @@ import numpy as np
 from dgraph.comm.base import Comm
 from dgraph.comm.owner_directed import swap
 from dgraph.errors import DataError, UsageError, shown
-from dgraph.graph.build.array_input import EXACT
-from dgraph.graph.build.common_type import TEXT, common_type, in_type, without_values
+from dgraph.graph.build.array_input import EXACT, missing_values
 from dgraph.graph.edge_attributes import EdgeAttribute
 from dgraph.graph.kept_rules import ORDERED
 from dgraph.graph.names import ENCODING
@@ -37,6 +39,10 @@ class CodedText(NamedTuple):
         """Number of rows."""
         return self.codes.size
 
+
+TEXT = np.dtype(object)
+CLASSES = {"O": "text", "M": "times", "m": "durations"}
+"""Classes of types of which a column has one, by the kind of a dtype; the others are numbers."""
 
 CURE = "kept columns hold numbers, booleans, times or text; convert the column, for example with astype"
 
@@ -62,16 +68,20 @@ def attributes_of(
         with comm.together():
             if values.size != size:
                 raise UsageError(f"{what} has {values.size} values for {size} edges; give one for each")
-        coded, words = isinstance(values, CodedText), None
-        empty = bool(values.size and (values.codes < 0).all()) if coded else without_values(values)
-        kind = common_type(TEXT if coded else values.dtype, values.size, empty, what, comm)
+        words = None
+        if isinstance(values, CodedText):
+            plain, empty = np.full(values.size, None), bool(values.size and (values.codes < 0).all())
+        else:
+            plain, empty = values, without_values(values)
+        kind = common_type(plain.dtype, plain.size, empty, what, comm)
         if kind == TEXT:
-            values, words = _coded(values if coded else in_type(values, kind, empty), what, comm)
+            coded = values if isinstance(values, CodedText) else in_type(plain, kind, empty)
+            values, words = _coded(coded, what, comm)
         else:
             with comm.together():
-                if kind.kind == "f" and not coded:
-                    refuse_rounded(values, what)
-            values = in_type(np.full(values.size, None) if coded else values, kind, empty)
+                if kind.kind == "f" and not empty:
+                    refuse_rounded(plain, what)
+            values = in_type(plain, kind, empty)
         if words is not None and rule != "first":
             raise UsageError(f"{what}: rule {rule!r} is for numbers, and this column is text; leave the rule out")
         if rule == "sum" and values.dtype.kind not in "biuf":
@@ -175,3 +185,52 @@ def _coded(values: np.ndarray | CodedText, what: str, comm: Comm) -> tuple[np.nd
     words = np.unique(np.concatenate(swap(comm, [here] * comm.size)))[1:]
     numbers = np.where(here == b"", -1, np.searchsorted(words, here)).astype(np.int32)
     return numbers[values.codes], words
+
+
+def without_values(values: np.ndarray) -> bool:
+    """Return True if there are values and all are missing: None, NaN or NaT."""
+    return bool(values.size and missing_values(values[:1])[0] and missing_values(values).all())
+
+
+def common_type(kind: np.dtype, size: int, empty: bool, what: str, comm: Comm) -> np.dtype:
+    """Return the dtype of a column on all ranks, dtype object for text; collective.
+
+    Args:
+        kind: dtype of the values here.
+        size: number of values here.
+        empty: all values here are missing.
+        what: the column, for messages.
+        comm: communicator of the ranks.
+
+    Raises:
+        UsageError: text, times, durations or numbers on some ranks, and others of these on others.
+        DataError: booleans on some ranks, and missing values on others.
+    """
+    shares = filter(None, comm.allgather_json([kind.str, empty] if size else None))
+    pairs = [(np.dtype(text), missing) for text, missing in shares]
+    kinds, emptied = ([kind for kind, missing in pairs if missing == wanted] for wanted in (False, True))
+    classes = sorted({_class(kind) for kind in kinds})
+    if len(classes) > 1:
+        raise UsageError(f"{what}: {classes[0]} on some ranks and {classes[1]} on others; give one type on all")
+    if not classes:
+        names = {_class(kind) for kind in emptied}
+        classes = [next((name for name in CLASSES.values() if name in names), "numbers")]
+    if classes == ["text"]:
+        return TEXT
+    if classes == ["numbers"] and emptied and kinds and all(kind.kind == "b" for kind in kinds):
+        raise DataError(f"{what} is missing on some ranks, and a boolean has no missing value; fill it in")
+    same = [kind for kind in emptied if _class(kind) == classes[0]]
+    if classes == ["numbers"] and (len(same) < len(emptied) or not pairs):
+        same.append(np.dtype(np.float64))
+    return np.result_type(*kinds, *same)
+
+
+def in_type(values: np.ndarray, kind: np.dtype, empty: bool) -> np.ndarray:
+    """Return values in the dtype of :func:`common_type`; ``empty``: all are missing."""
+    if empty and _class(values.dtype) != _class(kind):
+        return np.full(values.size, {"numbers": np.nan, "text": None}.get(_class(kind), "NaT"), kind)
+    return values.astype(kind, copy=False)
+
+
+def _class(kind: np.dtype) -> str:
+    return CLASSES.get(kind.kind, "numbers")

@@ -15,7 +15,7 @@ import numpy as np
 from dgraph._support.threads import extremes
 from dgraph.comm.base import Comm
 from dgraph.comm.rank_threads import rank_threads
-from dgraph.errors import DataError
+from dgraph.errors import DataError, option
 from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.formats.counted_header import check_size, set_direction
 from dgraph.graph.formats.edge_form import edge_form
@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     from dgraph.graph.load_options import LoadOptions
 
 
-ADVICE = ", or say that the file is otherwise: --columns, --separator, --ids string"
+ADVICE = (
+    ", or say that the file is otherwise: --columns, --separator, --ids string (columns=, separator=, ids='string')"
+)
 FIRST = "; if it names columns or counts, say --header (header=True)"
 NAMES = {SOURCE: "SOURCE", TARGET: "TARGET", NUMBER: "WEIGHT", WHOLE: "EDGE", ANY: "-", REST: "…"}
 """Words for kinds of columns in the example of a line."""
@@ -151,7 +153,9 @@ def _read_lines(
     table.report(raw.facts)
     refuse_most(path, edges, table.dropped, layout.example)
     if not edges:
-        passed = f" (line {head.number} was taken as a header: --no-header)" if skip and not options.header else ""
+        passed = ""
+        if skip and not options.header:
+            passed = f" (line {head.number} was taken as a header: {option('header', False)})"
         raise DataError(f"{path}: no edge; a line is {layout.example!r}; is the file written to its end?{passed}")
     table.hidden.report(raw.facts, comm)
     lines = [split_fields(line, layout.separator) for line in (*([] if skip else [head.line]), *head.following)]

@@ -13,7 +13,7 @@ import numpy as np
 from dgraph._support.threads import in_order
 from dgraph.comm.base import Comm
 from dgraph.comm.rank_threads import rank_threads
-from dgraph.errors import DataError
+from dgraph.errors import DataError, option
 from dgraph.graph.block import LoadFacts
 from dgraph.graph.build.raw_edges import RawEdges
 from dgraph.graph.formats.counted_header import set_direction
@@ -70,7 +70,9 @@ def read_named(
     edges = comm.total(raw.src.size)
     refuse_most(path, edges, raw.facts.lines_dropped, "SOURCE TARGET")
     if not edges:
-        passed = f" (line {head.number} was taken as a header: --no-header)" if options.header is None else ""
+        passed = ""
+        if options.header is None:
+            passed = f" (line {head.number} was taken as a header: {option('header', False)})"
         raise DataError(f"{path}: no edge; a line is 'SOURCE TARGET'; is the file written to its end?{passed}")
     with comm.together():
         if comm.rank == 0:

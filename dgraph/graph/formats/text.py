@@ -16,7 +16,7 @@ from dgraph.comm.base import Comm
 from dgraph.comm.context_values import set_within
 from dgraph.comm.rank_threads import rank_threads
 from dgraph.comm.serial import SerialComm
-from dgraph.errors import DataError
+from dgraph.errors import DataError, option
 from dgraph.graph.formats import lines, plain_arrays, scan
 from dgraph.graph.formats.column import GROWTH
 from dgraph.graph.formats.line_layout import Layout
@@ -89,7 +89,7 @@ def refuse_most(path: str, kept: int, dropped: int, example: str) -> None:
     if dropped > kept:
         raise DataError(
             f"{path}: {dropped} of {kept + dropped} lines would be dropped; a line is {example!r}; is the file of "
-            "another form? Without --lenient the first wrong line is named"
+            f"another form? Without {option('lenient', True)} the first wrong line is named"
         )
 
 

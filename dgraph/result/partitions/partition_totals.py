@@ -39,7 +39,7 @@ def modularity(graph: Any, labels: Any, *, resolution: float = 1.0, weight: str 
             as of :meth:`Graph.with_columns`.
         resolution: weight of the expected arcs, finite and at least 0.
         weight: attribute of the edges; "weight" also names the graph's weights, 1 where it has none. None: every edge
-            counts 1.
+            counts 1, as in NetworkX; a run, :func:`dgraph.run`, takes the graph's weights unless it names an attribute.
 
     Raises:
         UsageError: a vertex without a label, labels of another type, a graph of a service, weights below 0.

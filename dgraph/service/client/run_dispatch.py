@@ -50,7 +50,8 @@ def run(
             :func:`~dgraph.graph.graph_like.as_graph` makes one of with defaults: a file or a generator ``NAME:SIZE``, a
             data frame or Arrow table, a NetworkX graph, a sparse matrix.
         weight: a kept attribute of the edges (``keep=`` of the load) that is their weight in this run; the graph with
-            these weights is made once and kept. None: the graph's own weights.
+            these weights is made once and kept. None: the graph's own weights. (Measures of labels, such as
+            :func:`dgraph.modularity`, default to them as "weight", and count edges for None, as NetworkX does.)
         options: how the rounds go; None: defaults.
         validate: True checks the answer by a certificate that shares no code with the run.
         checkpoint: folder and times of checkpoints; a folder alone: SIGUSR1 ends the run with a checkpoint there.

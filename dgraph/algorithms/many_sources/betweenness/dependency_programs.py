@@ -15,7 +15,7 @@ from dgraph.algorithms.vertex_values import lids_of
 from dgraph.backend.row_solver import RowSolver
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import one_of_many
-from dgraph.errors import DataError
+from dgraph.errors import DataError, option
 from dgraph.program import ADD, Field, Program, where
 
 
@@ -129,7 +129,7 @@ class DependenciesByPrograms(RowSolver):
                 if not np.isfinite(most):
                     raise DataError(
                         f"bc counts shortest paths, and float64 does not hold their number from source {source}; run "
-                        "it with --backend cpu, which scales them"
+                        f"it with {option('backend', 'cpu')}, which scales them"
                     )
                 depth = ctx.largest(int(level.max(initial=0)))
                 reached.append(ctx.total(int((level > 0).sum())))

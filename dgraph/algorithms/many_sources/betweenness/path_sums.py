@@ -59,7 +59,7 @@ class PathSummer(LaneSearch):
         comm, need = self.ctx.comm, self.bytes_of_whole(self.team.size)
         refuse_unless_fits(comm, need, host_share(comm), lambda need, free: (
             f"{self.work.name} holds the whole graph on each rank, {need:,} bytes with its sums, and {free:,} bytes of "
-            "a rank's host are free; start fewer ranks on a host or fewer --threads, or use hosts with more memory"
+            "a rank's host are free; start fewer ranks on a host or fewer threads, or use hosts with more memory"
         ))  # fmt: skip
         most = LINE // self.dtype.itemsize if self.reads_weights else BATCH
         return LanePlan(plan_by_weights(self.ctx, len(self.sources), self.team.size, most))

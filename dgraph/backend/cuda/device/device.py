@@ -22,7 +22,7 @@ from dgraph.backend.cuda.device.machine_code import MachineCode, quick
 from dgraph.backend.cuda.device.uploads import PIECE, SLOTS, Pinned, Reader, Uploads
 from dgraph.comm.base import Make
 from dgraph.comm.forks import began
-from dgraph.errors import UsageError
+from dgraph.errors import UsageError, option
 from dgraph.graph.devices import memory_limit
 
 LARGE = SLOTS * PIECE
@@ -71,7 +71,7 @@ def count() -> int:
         if error.status == NOT_INITIALIZED:
             raise UsageError(
                 "CUDA cannot start here, as in a process that was forked from one that uses it; start this process "
-                "with multiprocessing.get_context('spawn'), or use --backend cpu"
+                f"with multiprocessing.get_context('spawn'), or use {option('backend', 'cpu')}"
             ) from error
         return 0
     began("CUDA")
@@ -88,7 +88,7 @@ def visible_gpus() -> int:
     if not number:
         raise UsageError(
             "backend cuda needs an NVIDIA GPU with its driver, and CuPy sees none here "
-            "(CUDA_VISIBLE_DEVICES may hide it); use --backend cpu, or run where there is one"
+            f"(CUDA_VISIBLE_DEVICES may hide it); use {option('backend', 'cpu')}, or run where there is one"
         )
     return number
 

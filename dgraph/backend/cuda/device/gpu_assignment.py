@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dgraph.comm import Comm
-from dgraph.errors import UsageError
+from dgraph.errors import UsageError, option
 
 
 def number(gpus: str | None, place: int, ranks_here: int, visible: int) -> tuple[int, str]:
@@ -25,16 +25,18 @@ def number(gpus: str | None, place: int, ranks_here: int, visible: int) -> tuple
     words = [word.strip() for word in gpus.split(",")]
     if not all(word.isdigit() for word in words):
         raise UsageError(
-            f"--gpus {gpus} is not a list of GPUs; write their numbers by place on the node, such as 0,1,2,3"
+            f"{option('gpus', gpus)} is not a list of GPUs; write their numbers by place on the node, such as 0,1,2,3"
         )
     if len(words) < ranks_here:
-        raise UsageError(f"--gpus {gpus} names {len(words)} for the {ranks_here} ranks of this node; name one for each")
+        raise UsageError(
+            f"{option('gpus', gpus)} names {len(words)} for the {ranks_here} ranks of this node; name one for each"
+        )
     if int(words[place]) >= visible:
         raise UsageError(
-            f"--gpus {gpus}: there is no GPU {words[place]}, only 0 to {visible - 1} "
+            f"{option('gpus', gpus)}: there is no GPU {words[place]}, only 0 to {visible - 1} "
             "(CUDA_VISIBLE_DEVICES and the batch system may hide others)"
         )
-    return int(words[place]), f"as --gpus {gpus} says"
+    return int(words[place]), f"as {option('gpus', gpus)} says"
 
 
 def gpus_of_ranks(device: Any, how: str, comm: Comm) -> list[dict]:
@@ -68,7 +70,7 @@ def refuse_shared(bound: list[dict], allowed: bool) -> str:
         what += f", and {len(gpus) - 1} more are shared"
     if not allowed:
         raise UsageError(
-            f"{what}: they would take turns, and halve its memory; start a rank a GPU, say which with --gpus, "
-            "or allow it with --allow-gpu-sharing"
+            f"{what}: they would take turns, and halve its memory; start a rank a GPU, say which with "
+            f"{option('gpus')}, or allow it with {option('allow_gpu_sharing', True)}"
         )
     return f"{what}: they take turns"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from dgraph.errors import UsageError
+from dgraph.errors import UsageError, option
 from dgraph.graph.block import LoadFacts
 from dgraph.graph.build.weights import WeightRule, read_rule
 from dgraph.graph.generate import is_generator, recipe_of
@@ -72,11 +72,13 @@ def draft(spec: str, options: LoadOptions) -> BuildPlan:
         UsageError: not a generator, or an option that needs the edges on the host.
     """
     if not is_generator(spec):
-        raise UsageError(f"{spec}: GPUs build generated graphs, NAME:SIZE; a file is read by the host: --build host")
-    for option in fields(LoadOptions):
-        if option.name not in KNOWN and getattr(options, option.name) != option.default:
-            flag = option.name.replace("_", "-")
-            raise UsageError(f"--{flag} needs the edges on the host, and they are drawn on GPUs: give --build host")
+        raise UsageError(
+            f"{spec}: GPUs build generated graphs, NAME:SIZE; a file is read by the host: {option('build', 'host')}"
+        )
+    for field in fields(LoadOptions):
+        if field.name not in KNOWN and getattr(options, field.name) != field.default:
+            asked, host = option(field.name), option("build", "host")
+            raise UsageError(f"{asked} needs the edges on the host, and they are drawn on GPUs: give {host}")
     recipe, name = recipe_of(spec)
     directed = recipe.directed if options.directed is None else options.directed
     facts = LoadFacts(name=name, notes=[f"generated {recipe.note}"], loops_kept=options.keep_loops)

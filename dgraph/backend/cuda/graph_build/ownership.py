@@ -15,7 +15,7 @@ from dgraph.backend.cuda.graph_build import build_kernels
 from dgraph.backend.cuda.graph_build.build_kernels import BuildKernels
 from dgraph.backend.cuda.graph_build.build_plan import BuildPlan
 from dgraph.comm import Comm
-from dgraph.errors import UsageError
+from dgraph.errors import UsageError, option
 from partitioning import Placement
 from partitioning.policies.cvc import GridHolder
 from partitioning.policies.edge_cut import Blocks
@@ -74,7 +74,7 @@ def place(policy: str, draft: BuildPlan, kernels: BuildKernels, comm: Comm) -> P
     if not places(policy):
         raise UsageError(
             f"policy {name!r} must see a graph before it places it, and GPUs draw each arc where it stays: "
-            f"take {', '.join(ABLE)}, or --build host"
+            f"take {', '.join(ABLE)}, or {option('build', 'host')}"
         )
     if name == "hash":
         return _set_placement(partitioning.plan(policy, None, comm.size, comm), kernels, draft)
@@ -146,7 +146,7 @@ def _set_placement(placement: Placement, kernels: BuildKernels, draft: BuildPlan
     if isinstance(placement.owner, Blocks):
         kernels.take(bounds=device.put(placement.owner.bounds.astype(np.int64)))
     elif not isinstance(placement.owner, Hashed):
-        raise UsageError(f"policy {placement.policy!r} has no form that GPUs know; give --build host")
+        raise UsageError(f"policy {placement.policy!r} has no form that GPUs know; give {option('build', 'host')}")
     kernels.set(cut=cut)
     return placement
 

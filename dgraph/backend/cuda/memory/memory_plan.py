@@ -21,7 +21,7 @@ from dgraph.backend.cuda.device_graph.placed_rows import piece_of
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.memory.work_arrays import STORED, bytes_of, wanted
 from dgraph.backend.kernel_register import Kernel, kernel_of
-from dgraph.errors import OutOfMemory
+from dgraph.errors import OutOfMemory, option
 from dgraph.program import HINDEX, MODE, Traced
 
 RENUMBERING, FOLLOWING = 28, 20
@@ -211,7 +211,7 @@ def require(device: Any, need: int, what: str) -> None:
     if need > free:
         raise OutOfMemory(
             f"{what} may need {need:,} bytes of GPU memory beside the graph, and {free:,} are free on "
-            f"{device.name}{beside(device)}; use more GPUs, or --backend cpu"
+            f"{device.name}{beside(device)}; use more GPUs, or {option('backend', 'cpu')}"
         )
 
 
@@ -243,7 +243,7 @@ def pieces(extent: GraphSize) -> int:
 def beside(device) -> str:
     """Return the end of an error message about a limit, and about other graphs of this process; "" if there is none."""
     others, limit = device.elsewhere(), device.limit
-    allowed = f" within the limit of {limit:,} (memory=, --gpu-memory: give more)" if limit is not None else ""
+    allowed = f" within the limit of {limit:,} ({option('gpu_memory')}: give more)" if limit is not None else ""
     return allowed + (f", where other graphs of this process hold {others:,}: let go of them" if others else "")
 
 
@@ -259,7 +259,7 @@ def refusal(name: str, extent: GraphSize, need: MemoryPlan, messages: int, wante
         free: bytes that the graph and the program may take.
         device: the GPU.
     """
-    other = "--direction push, which needs no edges by target, or " if need.incoming else ""
+    other = f"{option('direction', 'push')}, which needs no edges by target, or " if need.incoming else ""
     return (
         f"{name} on {extent.size:,} vertices and {extent.edges:,} edges needs {wanted:,} bytes of GPU memory (bringing "
         f"the graph there {need.upload:,}; the graph {need.graph:,}, its edges by target {need.incoming:,}, light ones "

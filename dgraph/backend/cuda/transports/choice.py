@@ -20,7 +20,7 @@ from dgraph.backend.cuda.transports.selftest import selftest
 from dgraph.backend.transport_names import AUTO, TRANSPORTS
 from dgraph.comm import Comm
 from dgraph.comm.hosts import FAKE, hosts
-from dgraph.errors import DgraphError, InternalError, UsageError, unknown
+from dgraph.errors import DgraphError, InternalError, UsageError, option, unknown
 
 Pair = tuple[int, int]
 
@@ -160,7 +160,8 @@ class _Choice:
             (a, b), why = next(iter(refused.items()))
             more = f" (and {len(refused) - 1} pairs more)" if len(refused) > 1 else ""
             raise UsageError(
-                f"transport {name} cannot join ranks {a} and {b}{more}: {why}; --transport auto takes what can"
+                f"transport {name} cannot join ranks {a} and {b}{more}: {why}; {option('transport', 'auto')} takes "
+                "what can"
             )
         self.links.against = {pair: ["asked for"] for pair in self.pairs}
         return dict.fromkeys(self.pairs, name)
