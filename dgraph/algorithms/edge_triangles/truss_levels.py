@@ -25,7 +25,7 @@ AT_ONCE = 64
 """Rounds of one compiled call, after which a cancelled run stops."""
 
 SMALL = MOST
-"""Arcs of a graph up to which each of several ranks peels all of it: array rounds answer first runs."""
+"""Arcs and vertices of a graph up to which each of several ranks peels all of it: array rounds answer first runs."""
 
 
 class Trusses(EdgeTriangles):
@@ -38,7 +38,7 @@ class Trusses(EdgeTriangles):
 
     def solve(self, ctx: Context) -> LevelsOnReplicas | LevelsOverRanks | WholeLevels:
         """Return the levels for this number of ranks, none of them peeled; collective."""
-        if ctx.comm.size > 1 and ctx.local.arcs <= SMALL:
+        if ctx.comm.size > 1 and max(ctx.local.n, ctx.local.arcs) <= SMALL:
             return LevelsOnReplicas(ctx, self)
         full = ctx.rows("ghosts", "degree")
         whole = ctx.comm.size == 1 and suits(len(full.targets))
