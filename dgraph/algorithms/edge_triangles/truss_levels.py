@@ -40,6 +40,10 @@ class Trusses(EdgeTriangles):
         """Return the levels for this number of ranks, none of them peeled; collective."""
         if ctx.comm.size > 1 and max(ctx.local.n, ctx.local.arcs) <= SMALL:
             return LevelsOnReplicas(ctx, self)
+        return self.on_parts(ctx)
+
+    def on_parts(self, ctx: Context) -> LevelsOverRanks | WholeLevels:
+        """Return the levels of the ranks' parts, or of one rank's whole graph; collective."""
         full = ctx.rows("ghosts", "degree")
         whole = ctx.comm.size == 1 and suits(len(full.targets))
         return (WholeLevels if whole else LevelsOverRanks)(ctx, full, self)
@@ -228,7 +232,7 @@ class LevelsOnReplicas:
         self.ctx, comm, whole = ctx, SerialComm(), whole_graph_of(ctx.local, ctx.comm)
         self.alone = Context(whole, comm, ctx.backend, Record(comm), ctx.progress, max_rounds=ctx.max_rounds)
         with ctx.comm.together():
-            self.whole = kernel.solve(self.alone)
+            self.whole = kernel.on_parts(self.alone)
 
     @property
     def edges(self) -> int:
