@@ -12,7 +12,6 @@ from test_battery import combinations, equal, graph_of, solve
 from test_centrality import alone, close
 
 import dgraph
-from dgraph.algorithms.many_sources.betweenness import path_sums
 from dgraph.comm import SerialComm, world
 from dgraph.errors import DataError, OutOfMemory, UsageError
 from dgraph.validate import validate
@@ -89,10 +88,7 @@ def test_of_edges(name, weighted):
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("together", [0, 3000, path_sums.TOGETHER])
-def test_the_bits_are_those_of_one_rank(together, monkeypatch):
-    """Ranks send the sums of one batch a thread, of some, or of all at once."""
-    monkeypatch.setattr(path_sums, "TOGETHER", together)
+def test_the_bits_are_those_of_one_rank():
     for settings in ({}, {"k": 40, "normalized": False}, {"weighted": True}, {"weighted": True, "epsilon": 0.2}):
         for name, algorithm in (("skewed", "bc"), ("grid", "edge_bc")):
             case = CASES[name]

@@ -1,13 +1,10 @@
 """Dependencies of many sources with weights, or of edges, summed over ranks that each hold the graph (``ctx.rows``).
 
-Every thread of every rank takes batches of sources, one in a pass, of small graphs several. After a pass the sums of a
-batch go to the owners of vertices and the keepers of arcs, which add them in the order of the batches: bits are equal
-on any number of ranks and threads.
+Every thread of every rank takes batches of sources. After a pass the sums of a batch go to the owners of vertices and
+the keepers of arcs, which add them in the order of the batches: the bits are equal on any number of ranks and threads.
 """
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 
@@ -24,9 +21,6 @@ from dgraph.errors import DataError
 BATCH = 8
 """Most sources whose dependencies are summed on one thread."""
 
-TOGETHER = 1 << 20
-"""Sums of vertices and arcs that one of several ranks sends at once, if a batch has fewer."""
-
 BY_WEIGHTS = 13
 """Arguments of the kernel that only weights need."""
 
@@ -38,11 +32,9 @@ class PathSummer(LaneSearch):
     def bytes(size: RowSize) -> int:
         """Return the bytes of the whole graph on a rank, and of the sums and searches of its threads.
 
-        An arc takes up to 86 while rows are made, and 18 a thread; a vertex 272, and ``BYTES`` + 104 a thread. Sums of
-        further batches take up to 8 ``TOGETHER``.
+        An arc takes up to 86 while rows are made, and 18 a thread; a vertex 272, and ``BYTES`` + 104 a thread.
         """
-        by_thread = (272 + (BYTES + 104) * size.threads) * size.n + (86 + 18 * size.threads) * size.m
-        return by_thread + 32 * size.masters + 8 * TOGETHER
+        return (272 + (BYTES + 104) * size.threads) * size.n + (86 + 18 * size.threads) * size.m + 32 * size.masters
 
     def check(self) -> None:
         """Refuse weights that are not above 0, and choose the dtype of distances; collective."""
@@ -70,27 +62,22 @@ class PathSummer(LaneSearch):
             "a rank's host are free; start fewer ranks on a host or fewer --threads, or use hosts with more memory"
         ))  # fmt: skip
         most = LINE // self.dtype.itemsize if self.reads_weights else BATCH
-        passes = plan_by_weights(self.ctx, len(self.sources), self.team.size, most)
-        share = -(-len(self.sources) // (passes.batch * passes.ranks))
-        local = self.ctx.local
-        fit = TOGETHER // max(local.n + local.arcs * self.work.of_arcs, 1) if comm.size > 1 else 0
-        return LanePlan(replace(passes, threads=max(passes.threads, min(share, fit))))
+        return LanePlan(plan_by_weights(self.ctx, len(self.sources), self.team.size, most))
 
     def begin(self) -> None:
         """Make the arrays of a search, in the order in which kernels take them."""
-        replica, n, batches = self.replica, self.ctx.local.n, self.passes.threads
-        self.threads = threads = min(batches, self.team.size)
+        replica, n, threads = self.replica, self.ctx.local.n, self.passes.threads
         arcs, targets, of_arcs = len(replica.targets), self.work.targets, self.work.of_arcs
-        self.light, self.goals = np.full(batches, -1, np.int64), np.ones(n)
+        self.light, self.goals = np.full(threads, -1, np.int64), np.ones(n)
         if targets is not None:
             self.goals[:] = 0.0
             self.goals[numbers_of("targets", targets, replica.ids)] = 1.0
-        self.graph = *replica.out, *[None] * BY_WEIGHTS
+        self.graph = *replica.out, *[None] * BY_WEIGHTS, self.light
         if self.reads_weights:
             searches = LaneSearches.of(replica, self.dtype, self.mean, threads)
             marks = np.empty((threads, arcs), np.uint16), np.empty((threads, n, searches.lanes), np.uint32)
-            self.graph = *searches.arguments, *marks
-        self.vertices, self.arcs = np.zeros((batches, n)), np.zeros((batches, arcs if of_arcs else 0))
+            self.graph = *searches.arguments, *marks, self.light
+        self.vertices, self.arcs = np.zeros((threads, n)), np.zeros((threads, arcs if of_arcs else 0))
         self.scratch = (
             np.zeros((threads, 2, n)), np.empty((threads, 2, n), np.int32), np.ones((threads, n), np.uint8),
             np.empty((threads, arcs + 1), np.int64), np.empty((threads, n + 1), np.int64),
@@ -99,15 +86,11 @@ class PathSummer(LaneSearch):
         self.result = Summed(np.zeros(self.ctx.local.masters), None, np.zeros(kept * of_arcs), replica)
 
     def search_batches(self, number: int) -> None:
-        """Sum the dependencies of batches, one on each thread at a time."""
-        sources, size = self.part(number), self.passes.batch
-        for first in range(0, self.passes.threads, self.threads):
-            rows = slice(first, first + self.threads)
-            self.team.run(
-                sum_batch, len(self.light[rows]), sources, first * size, size, *self.graph, self.light[rows],
-                float(self.work.endpoints), self.work.of_arcs, self.goals, *self.scratch, self.vertices[rows],
-                self.arcs[rows],
-            )  # fmt: skip
+        """Sum the dependencies of a batch on each thread."""
+        self.team.run(
+            sum_batch, self.passes.threads, self.part(number), 0, self.passes.batch, *self.graph,
+            float(self.work.endpoints), self.work.of_arcs, self.goals, *self.scratch, self.vertices, self.arcs,
+        )  # fmt: skip
         source = self.ctx.comm.largest(int(self.light.max()))
         if source >= 0:
             raise DataError(
