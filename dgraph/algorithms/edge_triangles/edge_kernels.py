@@ -29,7 +29,7 @@ CHUNK = 32
 SMALL = 1 << 14
 """Entries up to which one thread works."""
 
-ROWS = 16
+ROWS = 32
 """Rows that NumPy marks at a time."""
 
 
@@ -192,6 +192,7 @@ def array_destroyed(
 ) -> Iterator[None]:  # fmt: skip
     """Count the triangles that other edges lose, of some rows at a time."""
     yield  # not later: started sums cannot start again
+    own, low = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for first in range(0, len(heads) - 1, ROWS):
         begins = heads[first : first + ROWS + 1]
         v = rows[begins[:-1]]
@@ -206,8 +207,10 @@ def array_destroyed(
         closed = (i >= 0) & (low_values[j] >= LEAVING)
         edge, i, j = edge[closed], i[closed], j[closed]
         w, low_goes, goes = low_targets[j], low_values[j] == LEAVING, values[i] == LEAVING
-        _lose(loss, touched, count, i[~goes & (~low_goes | (v[edge] < w))])
-        _lose(low_loss, low_touched, low_count, j[~low_goes & (~goes | (u[edge] < w))])
+        own.append(i[~goes & (~low_goes | (v[edge] < w))])
+        low.append(j[~low_goes & (~goes | (u[edge] < w))])
+    _lose(loss, touched, count, np.concatenate(own))
+    _lose(low_loss, low_touched, low_count, np.concatenate(low))
 
 
 def _lose(loss, touched, count, entries) -> None:

@@ -25,7 +25,7 @@ AT_ONCE = 64
 """Rounds of one compiled call, after which a cancelled run stops."""
 
 SMALL = MOST
-"""Arcs of a graph up to which each of several ranks peels all of it: array rounds answer first runs."""
+"""Arcs and vertices of a graph up to which each of several ranks peels all of it: array rounds answer first runs."""
 
 
 class Trusses(EdgeTriangles):
@@ -38,8 +38,12 @@ class Trusses(EdgeTriangles):
 
     def solve(self, ctx: Context) -> LevelsOnReplicas | LevelsOverRanks | WholeLevels:
         """Return the levels for this number of ranks, none of them peeled; collective."""
-        if ctx.comm.size > 1 and ctx.local.arcs <= SMALL:
+        if ctx.comm.size > 1 and max(ctx.local.n, ctx.local.arcs) <= SMALL:
             return LevelsOnReplicas(ctx, self)
+        return self.on_parts(ctx)
+
+    def on_parts(self, ctx: Context) -> LevelsOverRanks | WholeLevels:
+        """Return the levels of the ranks' parts, or of one rank's whole graph; collective."""
         full = ctx.rows("ghosts", "degree")
         whole = ctx.comm.size == 1 and suits(len(full.targets))
         return (WholeLevels if whole else LevelsOverRanks)(ctx, full, self)
@@ -228,7 +232,7 @@ class LevelsOnReplicas:
         self.ctx, comm, whole = ctx, SerialComm(), whole_graph_of(ctx.local, ctx.comm)
         self.alone = Context(whole, comm, ctx.backend, Record(comm), ctx.progress, max_rounds=ctx.max_rounds)
         with ctx.comm.together():
-            self.whole = kernel.solve(self.alone)
+            self.whole = kernel.on_parts(self.alone)
 
     @property
     def edges(self) -> int:
