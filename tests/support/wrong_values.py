@@ -92,7 +92,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--graph", default="rmat:10,symmetric")
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
-    parser.add_argument("--share", action="store_true", help="ranks may share a GPU, and write into each other's memory")
+    parser.add_argument("--share", action="store_true", help="ranks may share a GPU, whose kernels write to peers")
     parser.add_argument("--algorithms", default=",".join(PARAMETERS))
     parser.add_argument("--seed", type=int, default=1)
     words = parser.parse_args()
