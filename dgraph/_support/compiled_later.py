@@ -85,7 +85,7 @@ class Later:
         self._tasks.add(task)
         with suppress(OSError):
             self._process, self._stems = begun(task), list(spent)
-            first_runs.compiled_beside(spent)
+            first_runs.beside = self._stems
             atexit.register(self.end)
 
     def collect(self) -> None:
@@ -93,18 +93,14 @@ class Later:
         if self._process is not None and self._process.poll() is not None:
             for stem in self._stems if self._process.returncode == 0 else ():
                 first_runs.spend(stem, 2 * first_runs.WORTH)
-            self._forget()
+            self._process, first_runs.beside = None, ()
 
     def end(self) -> None:
         """End the process."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
-            self._forget()
-
-    def _forget(self) -> None:
-        self._process = None
-        first_runs.compiled_beside(())
+            self._process, first_runs.beside = None, ()
 
 
 def _task(call: Call, work: Any, direction: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from threading import local
 
@@ -30,7 +30,7 @@ REMARK = "compilation would take longer; `python -m dgraph warmup` or DGRAPH_COM
 _spent: dict[str, float] = {}
 """Name → seconds of uncompiled runs in this process."""
 
-_beside: set[str] = set()
+beside: Collection[str] = ()
 """Names of the code that another process compiles for this one; until it ends, this one does not compile it."""
 
 _plain: list[dict[str, None]] = []
@@ -44,7 +44,7 @@ def uncompiled(stem: str, suffixes: Iterable[str] = (".slow",)) -> bool:
         stem: name of the code, that of its files in the cache folder.
         suffixes: files that an earlier process made where compilation pays.
     """
-    if (_spent.get(stem, 0.0) > WORTH and stem not in _beside) or os.environ.get("DGRAPH_COMPILE") == "always":
+    if (_spent.get(stem, 0.0) > WORTH and stem not in beside) or os.environ.get("DGRAPH_COMPILE") == "always":
         return False
     return not any(_earlier(stem, suffix) for suffix in suffixes)
 
@@ -57,12 +57,6 @@ def spend(stem: str, seconds: float) -> None:
         compiled(stem) if _earlier(stem, ".long") else publish(folder() / f"{stem}.long", b"")
     if before <= WORTH < before + seconds:
         compiled(stem)
-
-
-def compiled_beside(stems: Iterable[str]) -> None:
-    """Name the code that another process compiles for this one from now on."""
-    _beside.clear()
-    _beside.update(stems)
 
 
 def spent() -> dict[str, float]:

@@ -236,17 +236,34 @@ class MpiComm(Comm):
             requests = [self.comm.Isend([piece, MPI.BYTE], root) for piece in _pieces(mine)] if mine.size else []
             self._wait(lambda: MPI.Request.Testall(requests), mine)
             return mine[:0]
-        receiving = _Receiving(self.comm, counts, root, threads)
+        ends, places, requests = [0, *counts.cumsum().tolist()], [], []
+        whole = np.empty(0, np.uint8)
+
+        def make(size, dtype):
+            nonlocal whole
+            whole = np.empty(ends[-1], dtype)
+            places.extend(whole[first:end] for first, end in pairwise(ends))
+            for rank, part in enumerate(places):
+                if rank != root and part.size:
+                    raw = part.view(np.uint8)
+                    if threads > 1:
+                        _map_pages(raw, threads)
+                    requests.extend(self.comm.Irecv([piece, MPI.BYTE], rank, 0) for piece in _pieces(raw))
+            return places[root]
+
+        def ended():
+            return MPI.Request.Testall(requests)
+
         try:
-            mine = rows(receiving.begin)
-            own = receiving.own(mine)
-            if own is not mine:
-                shares(lambda part: np.copyto(own[part], mine[part]), mine.size, threads)
+            mine = rows(make)
+            place = places[root] if places else make(mine.size, mine.dtype)
+            if place is not mine:
+                shares(lambda part: np.copyto(place[part], mine[part]), mine.size, threads)
         except BaseException:
-            self._abandoned.append((receiving.ended, (receiving.whole,)))
+            self._abandoned.append((ended, (whole,)))
             raise
-        self._wait(receiving.ended, receiving.whole)
-        return receiving.whole
+        self._wait(ended, whole)
+        return whole
 
     def exchange(self, sends, inboxes):
         """Post all receives, then all sends, in chunks of ``CHUNK`` bytes, and wait; see :meth:`Comm.exchange`."""
@@ -289,43 +306,6 @@ class MpiComm(Comm):
         sys.stdout.flush()
         sys.stderr.flush()
         self.comm.Abort(code)
-
-
-class _Receiving:
-    """Array of all ranks' rows on their root, while those of the others arrive.
-
-    Attributes:
-        whole: the array; it is empty until :meth:`begin`.
-    """
-
-    def __init__(self, comm: MPI.Comm, counts: np.ndarray, root: int, threads: int):
-        self._comm, self._root, self._threads = comm, root, threads
-        self._ends = [0, *counts.cumsum().tolist()]
-        self._own: np.ndarray | None = None
-        self._requests: list[MPI.Request] = []
-        self.whole = np.empty(0, np.uint8)
-
-    def begin(self, size: int, dtype: np.dtype) -> np.ndarray:
-        """Make the array of all rows of a dtype, begin to receive them, and return the place of this rank's."""
-        self.whole = np.empty(self._ends[-1], dtype)
-        bounds = list(pairwise(self._ends))
-        for rank, (first, end) in enumerate(bounds):
-            if rank == self._root or first == end:
-                continue
-            raw = self.whole[first:end].view(np.uint8)
-            if self._threads > 1:
-                _map_pages(raw, self._threads)
-            self._requests += [self._comm.Irecv([piece, MPI.BYTE], rank, 0) for piece in _pieces(raw)]
-        self._own = self.whole[slice(*bounds[self._root])]
-        return self._own
-
-    def own(self, rows: np.ndarray) -> np.ndarray:
-        """Return the place of this rank's rows: these themselves if they are there."""
-        return self.begin(rows.size, rows.dtype) if self._own is None else self._own
-
-    def ended(self) -> bool:
-        """Return True if all rows have arrived."""
-        return MPI.Request.Testall(self._requests)
 
 
 class MpiNotes:

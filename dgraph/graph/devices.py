@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from dgraph._support.arguments import choice, flag, integer, real, text
@@ -114,11 +113,6 @@ Device = str | Auto | Cpu | Cuda | Any
 """A word of ``DEVICES``, an :class:`Auto`, :class:`Cpu` or :class:`Cuda`, or a backend that exists already."""
 
 
-@cache
-def _by_word(device: str) -> Any:
-    return DEVICES[device]()
-
-
 def described(device: Device) -> Any:
     """Return the description that a word stands for; other devices unchanged.
 
@@ -130,7 +124,7 @@ def described(device: Device) -> Any:
             raise UsageError(f"unknown device {device!r}: it is called 'cuda'")
         if device not in DEVICES:
             raise unknown("device", device, DEVICES)
-        return _by_word(device)
+        return DEVICES[device]()
     if not isinstance(device, (Auto, Cpu, Cuda)) and not hasattr(device, "machine"):
         raise UsageError(f"device = {device!r} is not a device; give 'auto', 'cpu', 'cuda', Cpu(…) or Cuda(…)")
     return device

@@ -419,4 +419,4 @@ def _count(numbers: np.ndarray, first: int) -> None:
     ramp = np.arange(min(ROWS, numbers.size))
     for start in range(0, numbers.size, ROWS):
         piece = numbers[start : start + ROWS]
-        np.add(ramp[: piece.size], first + start, out=piece)
+        np.add(ramp[: piece.size], first + start, piece)

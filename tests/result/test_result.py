@@ -11,10 +11,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from emulated import backend, needs_compiler
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dgraph
 from dgraph._support import threads as support_threads
+from dgraph.backend.cuda.device import downloads
+from dgraph.backend.cuda.device_graph import lazy_result
 from dgraph.comm import SerialComm, world
 from dgraph.errors import OutputError, UsageError
 from dgraph.result.files import csv_text, file_rows, npz, parquet_groups, table_file, vertex_text
@@ -275,6 +279,24 @@ def test_what_gather_returns_is_not_tied_to_the_result(monkeypatch, threads):
     with pytest.raises(ValueError, match="read-only"):
         gathered["vertex"][0] = 7
     result.columns["vertex"][0] += 0  # the result's own stays as it was
+
+
+@needs_compiler
+@pytest.mark.mpi
+def test_columns_of_gpus_are_gathered_in_pieces_and_stay_there(comm, monkeypatch):
+    """Check every root, with columns of several pieces; ids that are consecutive are not sent."""
+    monkeypatch.setattr(lazy_result, "FEW", 0)
+    monkeypatch.setattr(downloads, "PIECE", 1 << 12)
+    graph = dgraph.Graph.load("rmat:11,symmetric", comm=comm, device=backend())
+    result = dgraph.run("bfs", graph, source=0)
+    for root in range(comm.size):
+        wanted = dgraph.run("bfs", graph.on(device="cpu"), source=0).gather(root)
+        for _ in range(2):
+            rows = result.gather(root)
+            if comm.rank == root:
+                assert list(rows) == list(wanted)
+                assert all(np.array_equal(rows[name], values) for name, values in wanted.items())
+    assert {"distance", "predecessor"} <= set(result.columns._given)
 
 
 @pytest.mark.mpi

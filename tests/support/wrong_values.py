@@ -92,6 +92,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--graph", default="rmat:10,symmetric")
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
+    parser.add_argument("--share", action="store_true", help="ranks may share a GPU, whose kernels write to peers")
     parser.add_argument("--algorithms", default=",".join(PARAMETERS))
     parser.add_argument("--seed", type=int, default=1)
     words = parser.parse_args()
@@ -102,7 +103,8 @@ def main() -> None:
         if not chosen:
             continue
         if words.device == "cuda":
-            graph = dgraph.build_on_gpus(words.graph, comm=comm, policy="oec", weights=weights)
+            device = dgraph.Cuda(share=True, transport="p2p") if words.share else "cuda"
+            graph = dgraph.build_on_gpus(words.graph, comm=comm, policy="oec", weights=weights, device=device)
         else:
             graph = dgraph.Graph.load(words.graph, comm=comm, policy="oec", weights=weights, device="cpu")
         for name in chosen:

@@ -56,6 +56,7 @@ class SingleMachine(OneRound):
         self.graph, self.device = graph, device
         self.active, self.edges = graph.local.masters, graph.edges
         self.state = {field: np.empty(0, np.int64) for field in traced.fields}
+        self._text = self.kernels()
         self.renew(traced)
 
     @abstractmethod
@@ -65,7 +66,7 @@ class SingleMachine(OneRound):
     def renew(self, traced: Traced) -> None:
         """Prepare for a run; kernels that were optimised since the last one are loaded."""
         self.traced, self.round, self.done = traced, 0, False
-        self.module = self.device.module(*self.kernels())
+        self.module = self.device.module(*self._text)
 
     def rest(self) -> None:
         """Let go of the column, which the result owns."""
