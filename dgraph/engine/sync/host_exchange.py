@@ -84,7 +84,8 @@ class HostExchange:
         self._mask = np.zeros(local.masters if peers else 0, np.uint8)
         most = max((side.count for side in local.peer_mirrors.values()), default=0)
         self._positions = np.empty(max(local.mirrors, most) + 1, np.uint32)
-        self._team = getattr(machine, "team", None)  # a machine on a GPU has none
+        team = getattr(machine, "team", None)  # a machine on a GPU has none
+        self._team = team if team is not None and machine.compiled else None  # else nothing is compiled here, either
         self._routes: dict[tuple[bool, str, tuple[int, ...]], Route] = {}
 
     def _most(self, peer: int, phases: set[tuple[str, ...]]) -> int:
