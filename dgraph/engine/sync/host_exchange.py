@@ -181,7 +181,7 @@ class HostExchange:
                 columns.append(self._active(not failed))
             for peer, mirrors, low, high, bound in senders.spans:
                 lids, total = mirrors.lids[low:high], high - low  # type: ignore[index]
-                changed = self._dirty_positions(dirty, mirrors, low, high)
+                changed = self._dirty_positions(dirty, mirrors, low, high) if dirty.size else NONE
                 kind = CPU.choose(0 if failed else total if dense else len(changed), low, high, width, dense)
                 sends[peer] = encode(self._outbox[peer], kind, total, changed, columns, lids, self._team), bound
         received = self._exchange(sends, receivers)
