@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dgraph.backend.cpu.threads.team import Team
 from dgraph.backend.wire import BITSET, CPU, EVERYTHING, NOTHING, OFFSETS
 from dgraph.engine.sync import bitset_kernels
-from dgraph.engine.sync.encodings import decode, encode
+from dgraph.engine.sync.encodings import SHARED, decode, encode
 
 WIDTHS = {"float64": 8, "int32": 4, "uint8": 1}
 
@@ -112,7 +113,7 @@ def test_values_that_are_all_the_same_travel_once(kind):
     np.testing.assert_array_equal(np.signbit(zeros), np.signbit(zero[received]))
 
 
-@pytest.mark.parametrize("many", [1, 3, bitset_kernels.FEW + 9])
+@pytest.mark.parametrize("many", [1, 3, 15, bitset_kernels.FEW, bitset_kernels.FEW + 9])
 def test_lids_are_grouped_by_span(many):
     rng = np.random.default_rng(many)
     bounds = np.sort(rng.choice(5000, 2 * many, replace=False))
@@ -128,3 +129,19 @@ def test_lids_are_grouped_by_span(many):
     bitset_kernels.count_by_span(inside, starts, ends, counts)
     bitset_kernels.positions_by_span(inside, starts, ends, counts, np.empty_like(counts), buffer)
     np.testing.assert_array_equal(buffer[: len(inside)] + starts[-1], inside)
+
+
+@pytest.mark.parametrize("kind", [EVERYTHING, BITSET, OFFSETS])
+def test_threads_write_the_bytes_of_one(kind):
+    rng, total = np.random.default_rng(kind), 3 * SHARED
+    positions = np.arange(total) if kind == EVERYTHING else rng.permutation(total)[: total // 2]
+    columns = [rng.integers(0, 100, 2 * total).astype(name) for name in WIDTHS]
+    rows = rng.permutation(2 * total)[:total].astype(np.uint32)
+    messages = [
+        encode(
+            np.zeros(2 * CPU.bound(total, list(WIDTHS.values())), np.uint8), kind, total, positions.astype(np.uint32),
+            columns, rows, team,
+        )
+        for team in (None, Team(1), Team(3))
+    ]  # fmt: skip
+    assert messages[0].tobytes() == messages[1].tobytes() == messages[2].tobytes()

@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 
 from dgraph._support.compiled import njit
+from dgraph.backend.cpu.threads.launch import begin, end
 from dgraph.backend.cpu.threads.unchecked import load, store, trailing_zeros
 from partitioning.arrays.lazy_numba import ready
 
@@ -12,6 +13,7 @@ OPTIONS = {"nogil": True, "cache": True}
 
 FEW = 128
 """Spans up to which vectorised comparisons with all are faster than a binary search per lid."""
+
 
 def _spans_few(lids, starts, ends):
     """Return the span of each lid that is in one, and the lid's position in there."""
@@ -60,6 +62,11 @@ def _uniform_few(values, positions):
 
 def _gather_few(values, positions, room):
     room[: len(positions)] = values[positions]
+
+
+def _gather_on_team_few(t, team, threads, values, positions, room):
+    _gather_few(values, positions, room)
+    return 0
 
 
 @njit(few=_count_by_span_few, **OPTIONS)
@@ -193,6 +200,16 @@ def gather(values, positions, gathered_rows):
         store(gathered_rows, i, load(values, np.int64(load(positions, i))))
 
 
+@njit(few=_gather_on_team_few, **OPTIONS)
+def gather_on_team(t, team, threads, values, positions, gathered_rows):
+    """Do :func:`gather` on the threads of a team, as :meth:`Team.launch` starts them; return 0."""
+    begin(t, team, threads)
+    for i in range(len(positions) * t // threads, len(positions) * (t + 1) // threads):
+        store(gathered_rows, i, load(values, np.int64(load(positions, i))))
+    end(t, team, threads)
+    return 0
+
+
 def gathered(rows: np.ndarray, positions: np.ndarray) -> np.ndarray:
     """Return ``rows[positions]`` as a new uint32 array."""
     gathered_rows = np.empty(len(positions), np.uint32)
@@ -220,3 +237,4 @@ def load_kernels(*dtypes: str) -> None:
         values = np.empty(0, bits_of(np.dtype(dtype)))
         ready(uniform, values, empty)
         ready(gather, values, empty, values)
+        ready(gather_on_team, 0, spans, 1, values, empty, values)

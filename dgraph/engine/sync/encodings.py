@@ -7,13 +7,20 @@ index a span of :class:`~dgraph.graph.local.Mirrors`, so no vertex ids are sent.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dgraph.backend.wire import BITSET, CPU, EVERYTHING, KIND_BITS, NOTHING, OFFSET, OFFSETS, UnreadableMessage, padded
 from dgraph.engine.sync import bitset_kernels
 
+if TYPE_CHECKING:
+    from dgraph.backend.cpu.threads.team import Team
+
 HEADER, KINDS = CPU.header, (1 << KIND_BITS) - 1
+
+SHARED = 1 << 13
+"""Rows from which threads share a column: some 10 µs of one thread, and two or three to start them."""
 
 
 def encode(
@@ -23,6 +30,7 @@ def encode(
     positions: np.ndarray,
     columns: Sequence[np.ndarray],
     rows: np.ndarray | None = None,
+    team: Team | None = None,
 ) -> np.ndarray:
     """Write one message and return the part of ``buffer`` that holds it.
 
@@ -33,6 +41,7 @@ def encode(
         positions: changed positions (uint32), each once, in any order.
         columns: one array per field.
         rows: row of ``columns`` for each position; None: position i is row i.
+        team: threads that share the rows of a column of ``SHARED`` or more; None: this one alone.
     """
     if kind == NOTHING:
         return buffer[:0]
@@ -63,6 +72,8 @@ def encode(
         room = buffer[offset : offset + size].view(raw.dtype)
         if which is None:
             room[:] = raw[: room.size]
+        elif team is not None and team.size > 1 and room.size >= SHARED:
+            team.launch(bitset_kernels.gather_on_team, team.size, raw, which, room)
         else:
             bitset_kernels.gather(raw, which[: room.size], room)
         uniform |= single << i
@@ -73,9 +84,11 @@ def encode(
 
 
 def decode(
-    message: np.ndarray, total: int, dtypes: Sequence[np.dtype]
+    message: np.ndarray, total: int, dtypes: Sequence[np.dtype], ascending: np.ndarray | None = None
 ) -> tuple[np.ndarray | None, tuple[np.ndarray, ...]]:
     """Return the positions (uint32) and one column per dtype; (None, ()) for an empty message.
+
+    ``ascending`` has the numbers from 0 on that are the positions of a message about all; it is not to be changed.
 
     Raises:
         UnreadableMessage: the message does not have the format, or not of a span of ``total`` positions.
@@ -103,7 +116,7 @@ def decode(
             bits = bitset_kernels.positions_of(message[place : place + size].view(np.uint64), positions)
             place, last = place + size, int(positions[-1]) if bits == count else 0
         else:
-            positions = np.arange(total, dtype=np.uint32)
+            positions = np.arange(total, dtype=np.uint32) if ascending is None else ascending[:total]
         for i, dtype in enumerate(dtypes):
             single = uniform >> i & 1
             size = dtype.itemsize * (1 if single else count)

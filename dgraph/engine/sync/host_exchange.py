@@ -7,6 +7,7 @@ exchange with the same methods instead.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,6 +84,8 @@ class HostExchange:
         self._mask = np.zeros(local.masters if peers else 0, np.uint8)
         most = max((side.count for side in local.peer_mirrors.values()), default=0)
         self._positions = np.empty(max(local.mirrors, most) + 1, np.uint32)
+        team = getattr(machine, "team", None)  # a machine on a GPU has none
+        self._team = team if team is not None and machine.compiled else None  # else nothing is compiled here, either
         self._routes: dict[tuple[bool, str, tuple[int, ...]], Route] = {}
 
     def _most(self, peer: int, phases: set[tuple[str, ...]]) -> int:
@@ -91,6 +94,11 @@ class HostExchange:
         total = max(side.count for side in sides if side is not None)
         widths = ([*(self.widths[k].itemsize for k in fields), ACTIVE.itemsize] for fields in phases)
         return max(CPU.bound(total, widths_of_phase) for widths_of_phase in widths)
+
+    @cached_property
+    def _ascending(self) -> np.ndarray:
+        """Positions of a message about all mirrors, uint32."""
+        return np.arange(len(self._positions), dtype=np.uint32)
 
     def account(self) -> None:
         """Do nothing: seconds and bytes are recorded as they arise."""
@@ -130,7 +138,7 @@ class HostExchange:
             for span, start, count, kind in zip(senders.spans, starts.tolist(), counts.tolist(), kinds, strict=True):
                 positions, end, total = self._positions[end : end + count], end + count, span.high - span.low
                 columns = [machine.state[k][start : start + total] for k in fields] if kind else []
-                message = encode(self._outbox[span.peer], kind, total, positions, columns)
+                message = encode(self._outbox[span.peer], kind, total, positions, columns, team=self._team)
                 sends[span.peer] = message, span.bound
             if not failed:
                 machine.reset(slice(self.local.masters, None) if dense else touched)
@@ -173,9 +181,9 @@ class HostExchange:
                 columns.append(self._active(not failed))
             for peer, mirrors, low, high, bound in senders.spans:
                 lids, total = mirrors.lids[low:high], high - low  # type: ignore[index]
-                changed = self._dirty_positions(dirty, mirrors, low, high)
+                changed = self._dirty_positions(dirty, mirrors, low, high) if dirty.size else NONE
                 kind = CPU.choose(0 if failed else total if dense else len(changed), low, high, width, dense)
-                sends[peer] = encode(self._outbox[peer], kind, total, changed, columns, lids), bound
+                sends[peer] = encode(self._outbox[peer], kind, total, changed, columns, lids, self._team), bound
         received = self._exchange(sends, receivers)
         with self.record("unpack"):
             for peer, mirrors, low, high, _ in receivers.spans:
@@ -183,7 +191,7 @@ class HostExchange:
                     continue
                 positions, values = self._decoded(peer, received[peer], high - low, dtypes)
                 place, count = mirrors.first + low, len(positions)
-                lids = positions + np.uint32(place)
+                lids = positions + np.uint32(place) if joins or count < high - low else NONE
                 rows = slice(place, place + count) if count == high - low else lids  # all come in order
                 for name, column in zip(fields, values, strict=False):
                     machine.state[name][rows] = column
@@ -215,7 +223,7 @@ class HostExchange:
     def _decoded(self, peer: int, size: int, total: int, dtypes: list[np.dtype]) -> Any:
         """Return what a message says, as :func:`decode` does; its error names the rank that sent it."""
         try:
-            return decode(self._inbox[peer][:size], total, dtypes)
+            return decode(self._inbox[peer][:size], total, dtypes, self._ascending)
         except UnreadableMessage as error:
             raise UnreadableMessage(f"rank {self.comm.rank} received from rank {peer} {error}") from None
 
