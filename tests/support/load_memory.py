@@ -30,10 +30,13 @@ WAYS = (
     *FILES, "wel both", "el both", "npz both", "wsg both", "parquet both", "wel scc", "el scc", "npz scc", "store scc",
     "from_csr", "from_edges", "from_pandas", "rmat", "rmat both", "rmat symmetric",
 )  # fmt: skip
-"""File, or other origin. ``both``: loaded as undirected; ``scc``: a call of scc, which reads in-edges, is part of it."""
+"""File or other origin. ``both``: loaded as undirected; ``scc``: a call of scc, which reads in-edges, follows."""
 
 LAPS = 2
 """Further loads, for their seconds."""
+
+SOURCE: dict[str, Any] = {"source": 1}
+"""Parameters of the call that uploads a graph which the host built."""
 
 
 class GpuPeaks:
@@ -60,8 +63,8 @@ class GpuPeaks:
             self.asked = max(self.asked, wanted)
             return free(device, wanted)
 
-        vars_of_device: Any = devices.CudaDevice
-        vars_of_device.allocate, vars_of_device.free = allocating, asking
+        methods: Any = devices.CudaDevice
+        methods.allocate, methods.free = allocating, asking
 
     def restart(self) -> int:
         """Forget peaks and give unused memory back; return the bytes in use."""
@@ -154,7 +157,7 @@ def measure(way: str, load: Callable[[], dgraph.Graph], peaks: GpuPeaks) -> str:
     else:
         stays, used = peaks.device.used() - before, peaks.used - before
         figures = [stays, used, peaks.pool, peaks.asked, host.peak - host.before]
-        ratio = used / stays
+        ratio = used / max(stays, 1)
     row = f"| {way} | {'GPU' if graph.built_on else 'host'} | {ratio:.2f} | "
     row += " | ".join(f"{size / 1e6:,.0f}" for size in figures) + f" | {graph.fingerprint()[:8]} |"
     graph.close()
@@ -167,9 +170,6 @@ def measure(way: str, load: Callable[[], dgraph.Graph], peaks: GpuPeaks) -> str:
         graph.close()
         del graph
     return row
-
-
-SOURCE: dict[str, Any] = {"source": 1}
 
 
 def main(scale: int, ways: tuple[str, ...]) -> None:
