@@ -20,7 +20,8 @@ from dgraph.algorithms.kcore_parts.shells import ShellLevels
 from dgraph.algorithms.pagerank import PageRank, WeightedPageRank
 from dgraph.backend.cuda.backend import CudaBackend
 from dgraph.backend.cuda.codegen import exchange_state
-from dgraph.backend.cuda.device_graph import device_graph, placed_rows
+from dgraph.backend.cuda.device import placed_rows
+from dgraph.backend.cuda.device_graph import device_graph
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.memory import memory_plan, work_arrays

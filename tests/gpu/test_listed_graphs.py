@@ -10,7 +10,7 @@ from emulated import needs_compiler
 import dgraph
 from dgraph.backend import build
 from dgraph.backend.cuda.backend import CudaBackend
-from dgraph.backend.cuda.device_graph import placed_rows
+from dgraph.backend.cuda.device import placed_rows
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.graph_build import build_memory, listed_edges, loaded_graph
 from dgraph.backend.cuda.graph_load import plain_lines, record_columns

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from dgraph.backend import wire
+from dgraph.backend.cuda.device.placed_rows import piece_of, placed
 from dgraph.backend.cuda.device_graph import row_marks
 from dgraph.backend.cuda.device_graph.graph_size import WIDE, GraphSize, chunks_of, fits_32, is_whole
 from dgraph.backend.cuda.device_graph.id_heads import id_heads
-from dgraph.backend.cuda.device_graph.placed_rows import piece_of, placed
 from dgraph.backend.cuda.device_graph.propagation_blocking import EdgeTiles
 from dgraph.backend.cuda.device_graph.row_classes import RowClasses
 from dgraph.backend.cuda.device_graph.turned_rows import turned

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from dgraph.backend.cuda.device.placed_rows import placed
 from dgraph.backend.cuda.device_graph.graph_size import WIDE
-from dgraph.backend.cuda.device_graph.placed_rows import placed
 from dgraph.backend.cuda.graph_build import build_kernels
 from dgraph.backend.cuda.graph_build.build_kernels import BuildKernels
 from dgraph.backend.cuda.graph_build.build_memory import building, demand, piece

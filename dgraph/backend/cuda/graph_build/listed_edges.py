@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph.backend.cuda.device_graph.placed_rows import piece_of
+from dgraph.backend.cuda.device.placed_rows import piece_of
 from dgraph.backend.cuda.graph_build.build_kernels import GONE
 from dgraph.backend.cuda.graph_build.build_memory import building, listing
 from dgraph.backend.cuda.graph_build.build_plan import MOST, BuildPlan

@@ -12,7 +12,7 @@ struct Env {
     u32 *counts, *ends, *sources, *targets;
     double* weights;
     u32* odd;
-    u64* figures;  // odd lines; 1 if a weight has a fraction
+    u64* figures;  // odd lines; 1 if a weight has a fraction; 1 if one is -0
     u64 columns, kinds, between[4], lowest, highest, room;
 };
 CONSTANT Env env;
@@ -72,6 +72,7 @@ DEVICE bool parsed(u64 place, u64 end, u64 line) {
         } else if (weighs) {
             if (value > 1ull << 53) return false;
             env.weights[line] = negative ? -(double)value : (double)value;
+            if (negative && !value) env.figures[2] = 1;
         }
         if (kind == SOURCE || kind == TARGET) {
             if (value < env.lowest || value > env.highest) return false;

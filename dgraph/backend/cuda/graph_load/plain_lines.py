@@ -130,7 +130,7 @@ class _Parser:
 
     def _parse(self, file: int, first: int, text: Any) -> None:
         xp, device, layout, size = self.device.xp, self.device, self.layout, text.size
-        counts, figures = xp.empty(size // SPAN, np.uint32), xp.zeros(2, np.uint64)
+        counts, figures = xp.empty(size // SPAN, np.uint32), xp.zeros(3, np.uint64)
         self._launch("count_lines", text=text, size=size, counts=counts)
         counts = xp.cumsum(counts, dtype=np.uint32)
         lines = int(counts[-1])
@@ -147,7 +147,7 @@ class _Parser:
             weights=weights, odd=odd, figures=figures, columns=len(layout.columns), kinds=kinds,
             lowest=layout.lowest, highest=min(layout.highest, 2**32 - 1), room=ODD, between=between,
         )  # fmt: skip
-        count, fractions = (int(figure) for figure in device.get(figures))
+        count, fractions, negative_zeros = (int(figure) for figure in device.get(figures))
         self.integral = self.integral and not fractions
         columns = [sources, targets, weights]
         if count:
@@ -155,7 +155,8 @@ class _Parser:
         del ends
         for k, part in enumerate(columns):
             if part is not None:
-                self._append(k, part, WEIGHTS[0] if k == 2 and not fractions and self._short(part) else part.dtype)
+                short = k == 2 and not (fractions or negative_zeros) and self._short(part)
+                self._append(k, part, WEIGHTS[0] if short else part.dtype)
         self.lines += lines
 
     def _room(self, k: int, count: int, kind: np.dtype) -> Any:
@@ -190,8 +191,8 @@ class _Parser:
         return self.device.address(part) == self.device.address(room[parts[0].size :])
 
     def _short(self, weights: Any) -> bool:
-        """Return True if 32 bits hold these integers; not those with a 0, which -0.0 differs from."""
-        return bool(weights.size) and 1 <= float(weights.min()) <= float(weights.max()) < 2**31
+        """Return True if 32 bits hold these integers."""
+        return bool(weights.size) and -(2**31) <= float(weights.min()) <= float(weights.max()) < 2**31
 
     def _without_odd(self, file: int, first: int, ends: Any, odd: Any, count: int, columns: list[Any]) -> list[Any]:
         """Return the columns without the odd lines of a chunk, which are kept for the host."""

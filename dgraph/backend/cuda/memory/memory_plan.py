@@ -14,10 +14,10 @@ import numpy as np
 
 from dgraph.backend.cuda.codegen import control_block as control
 from dgraph.backend.cuda.codegen.exchange_state import bound
+from dgraph.backend.cuda.device.placed_rows import piece_of
 from dgraph.backend.cuda.device_graph import propagation_blocking as tiles
 from dgraph.backend.cuda.device_graph.device_graph import SOME, DeviceCsr, DeviceGraph, sorted_at_once
 from dgraph.backend.cuda.device_graph.graph_size import GraphSize
-from dgraph.backend.cuda.device_graph.placed_rows import piece_of
 from dgraph.backend.cuda.gpu_options import GpuPlan
 from dgraph.backend.cuda.memory.work_arrays import STORED, bytes_of, wanted
 from dgraph.backend.kernel_register import Kernel, kernel_of

@@ -7,6 +7,7 @@ the rows' lengths determine before. So no second copy of the rows lies on the GP
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ LEAST, PARTS = 1 << 20, 32
 @cache
 def text() -> str:
     """Return the text of the kernel."""
-    return own_text("", NAME)
+    return own_text((Path(__file__).parent / f"{NAME}.cuh").read_text())
 
 
 def piece_of(entries: int) -> int:
