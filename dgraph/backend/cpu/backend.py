@@ -28,8 +28,9 @@ from dgraph.program import Traced
 PULLS_BEFORE_CSC = 4
 """Requests after which the in-edges (CSC) are built: each pull saves about a quarter of the time of building them."""
 
-MOST_KEPT = 1 << 21
-"""Bytes that kept machines of one graph may hold: those of small graphs, whose runs take less than an allocation."""
+MOST_KEPT, KEPT_SHARE = 1 << 21, 4
+"""Bytes that kept machines of one graph may hold, if a quarter of those of its rows is less. To allocate and fault them
+in takes longer than a run on small graphs, and a twentieth of a search on large ones."""
 
 _machines: dict[int, KeptMachines] = {}
 """Machines of earlier runs by the ``id`` of their graph, with which they leave."""
@@ -97,10 +98,11 @@ class CpuBackend(Backend):
         return machine
 
     def keep(self, machine: Any, local: LocalGraph) -> None:
-        """Keep a machine of a small graph whose run has ended for the next run of its program."""
+        """Keep a machine whose run has ended for the next run of its program."""
         if machine.kept_as is not None:
             machine.rest()
-            machines_of(local).keep(machine.kept_as, machine, MOST_KEPT)
+            rows = local.out.offsets.nbytes + local.out.neighbours.nbytes
+            machines_of(local).keep(machine.kept_as, machine, max(MOST_KEPT, rows // KEPT_SHARE))
 
     def answers_at_once(self, traced: Traced, local: LocalGraph, direction: str) -> bool:
         """Return True if array rounds answer a program."""

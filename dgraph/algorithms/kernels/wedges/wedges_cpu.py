@@ -26,6 +26,7 @@ from dgraph.backend.cpu.threads.team import Team
 from dgraph.backend.row_solver import RowSize
 from dgraph.engine.rounds.context import Context
 from dgraph.engine.rounds.passes import boundary
+from dgraph.graph.build.memory_pages import mapped_memory
 from dgraph.graph.halo import DegreeRows
 from partitioning.arrays.lazy_numba import compiles
 
@@ -69,7 +70,8 @@ class Wedges(HostSolver):
     def _merged(self, ctx: Context) -> HostCounts:
         """Count on the rows as they are."""
         rows, count = ctx.local.out, ctx.local.size
-        triangles, shared = np.zeros(count, np.int64), np.zeros(2, np.int64)
+        # pages without triangles are not touched; NumPy's zeros below 32 MiB may be written by this thread
+        triangles, shared = np.frombuffer(mapped_memory(8 * count), np.int64), np.zeros(2, np.int64)
         bounds = np.linspace(0, count, len(rows.neighbours) // MERGED + 2).astype(np.int64)
         for number, (first, last) in enumerate(pairwise(bounds.tolist()), 1):
             shared[0] = first

@@ -121,13 +121,15 @@ def pull_row(v, bits, graph, hints, by_id, numbered, F, P, G):
     return hit and commit(F, v, a)
 
 
-@njit(**INLINE)
-def open_rows(first, last, bits, hints, graph, F, P, G):
-    """Return bitmaps of vertices that accept proposals: those with in-edges to scan, and those whose hint is active.
+@njit(**INNER)
+def open_rows(i, rows, bits, hints, graph, F, P, G):
+    """Return bitmaps of vertices of word ``i`` that accept proposals: those with in-edges to scan; with an active hint.
 
-    Which vertices do is hard to predict, so the bitmaps are made without branches. Rows to scan are prefetched.
+    Which vertices do is hard to predict, so the bitmaps are made without branches. Rows to scan are prefetched: two
+    lines, since a row may begin at the end of one.
     """
     offsets, neighbours, _ = graph
+    first, last = i << 6, min((i + 1) << 6, rows)
     accepting = hinted = np.uint64(0)
     for v in range(first, last):
         filled = load(hints, v) != NO_EDGES if HINTS else load(offsets, v + 1) > load(offsets, v)
@@ -143,11 +145,12 @@ def open_rows(first, last, bits, hints, graph, F, P, G):
     while ahead != np.uint64(0):
         v = first + trailing_zeros(ahead)
         lowest = ahead & (~ahead + np.uint64(1))
-        row = load(offsets, v)
-        if HINTS and row == load(offsets, v + 1):
+        row, end = load(offsets, v), load(offsets, v + 1)
+        if HINTS and row == end:
             store(hints, v, np.uint32(NO_EDGES))
             accepting ^= lowest
         prefetch(neighbours, row)
+        prefetch(neighbours, min(row + LINE, end - 1))
         ahead ^= lowest
     return accepting, hinted
 
@@ -169,7 +172,10 @@ def pull_phase(t, threads, graph, F, P, G, W, c):
         first = fetch_add(shared, base + EDGE_NEXT, chunk)
         if first >= words:
             break
-        for i in range(first, min(first + chunk, words)):
+        end = min(first + chunk, words)
+        if COND and not ALL:
+            opened = open_rows(first, rows, bits, hints, graph, F, P, G)
+        for i in range(first, end):
             word = np.uint64(0)
             if ALL and not COND:
                 for v in range(i << 6, min((i + 1) << 6, rows)):
@@ -179,7 +185,9 @@ def pull_phase(t, threads, graph, F, P, G, W, c):
                     if (not COND or wants(F, P, G, v)) and pull_row(v, bits, graph, hints, by_id, numbered, F, P, G):
                         word |= np.uint64(1) << np.uint64(v & 63)
             else:
-                accepting, hinted = open_rows(i << 6, min((i + 1) << 6, rows), bits, hints, graph, F, P, G)
+                accepting, hinted = opened
+                if i + 1 < end:  # their lines come while this word is scanned
+                    opened = open_rows(i + 1, rows, bits, hints, graph, F, P, G)
                 while HINTS and hinted != np.uint64(0):
                     v, lowest = (i << 6) + trailing_zeros(hinted), hinted & (~hinted + np.uint64(1))
                     s = values_of(LAST_HINT - np.int64(load(hints, v)), numbered, F, P, G)

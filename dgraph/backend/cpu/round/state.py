@@ -59,6 +59,9 @@ HEAVY = 64
 MARKED = 8
 """Quotient of all edges and the frontier's above which it marks the rows to fold; else each row searches its edges."""
 
+LINE = 16
+"""Neighbours in a cache line."""
+
 PREFETCHED = 1 << 16
 """Vertices of the next frontier whose rows are prefetched."""
 

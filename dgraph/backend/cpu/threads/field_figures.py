@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
 from dgraph._support.compiled import njit
+from dgraph._support.threads import in_order
 from dgraph.backend.cpu.threads import launch
 from dgraph.backend.cpu.threads.atomics import OPTIONS
 from dgraph.backend.cpu.threads.team import Team, team_of
@@ -34,6 +35,12 @@ class TeamFields(dict[str, np.ndarray]):
     def reached(self, name: str) -> tuple[int, float, int]:
         """Return the figures of distances; see :func:`reached`."""
         return reached(self[name], self._out_degree, self._team)
+
+    def total(self, name: str) -> float:
+        """Return the sum of a field of floats: that of shares, whose length does not depend on threads."""
+        values = self[name]
+        pieces = [values[first : first + SHARE] for first in range(0, values.size, SHARE)]
+        return float(sum(in_order(partial(np.sum, dtype=np.float64), pieces, min(self._team.size, len(pieces)))))
 
 
 def reached(values: np.ndarray, out_degree: np.ndarray, team: Team | None = None) -> tuple[int, float, int]:
