@@ -101,7 +101,8 @@ class CpuBackend(Backend):
         """Keep a machine whose run has ended for the next run of its program."""
         if machine.kept_as is not None:
             machine.rest()
-            rows = local.out.offsets.nbytes + local.out.neighbours.nbytes
+            outward = local.out
+            rows = outward.offsets.nbytes + outward.neighbours.nbytes
             machines_of(local).keep(machine.kept_as, machine, max(MOST_KEPT, rows // KEPT_SHARE))
 
     def answers_at_once(self, traced: Traced, local: LocalGraph, direction: str) -> bool:

@@ -132,7 +132,7 @@ class Dependencies(HopSearch):
         counts[:] = 0
         for level in range(depth - 1, -1, -1):
             self.team.run(
-                paths_rounds.backward_round, threads, level, *self.rows.out, self.cells, self.now, self.paths,
+                paths_rounds.backward_round, threads, level, *self.arcs[1], self.cells, self.now, self.paths,
                 self.share, self.row, *self.log, self.levels, self.factors, frontier, counts,
             )  # fmt: skip
             self._send(level, self.share, frontier, counts)

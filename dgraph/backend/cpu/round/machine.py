@@ -75,8 +75,9 @@ class CpuMachine(ProgramMachine):
             raise UsageError(f"{sums} summed globals in one program; the limit is {slots.MOST_SUMS}; declare fewer")
 
         self.dirties = bool(self.module.DIRTY)
-        self._push = self._graph(local.out)
-        backward = local.incoming if self.pulls and local.directed else local.out
+        outward = local.out
+        self._push = self._graph(outward)
+        backward = local.incoming if self.pulls and local.directed else outward
         self._pull = self._graph(backward)
         self.arrays = work_arrays(
             size, local.masters, team.size, pulls=self.pulls, dirty=self.dirties,
