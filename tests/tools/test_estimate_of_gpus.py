@@ -18,7 +18,7 @@ def test_a_gpu_is_reckoned_as_it_will_plan(capsys):
     shape = shape_of("rmat:20", weights="1..9")
     alone, four = (plan("sssp", shape, ranks).gpu for ranks in (1, 4))
     assert alone.graph == shape.edges * 8 + (shape.n + 1) * 4 + 16 * shape.n  # rows; ids, degrees, permutations
-    assert alone.upload > 2 * shape.edges * 8  # before and after renumbering by degree
+    assert alone.graph < alone.upload < 2 * shape.edges * 8  # renumbered by degree, with scratch of a piece
     assert alone.messages == 0 < four.messages
     assert alone.incoming == shape.edges // 8 * 8 + 4 * (shape.n + 1)  # rows of light edges, an eighth of all
     assert alone.incoming > four.incoming
@@ -93,17 +93,14 @@ def test_schedules_take_of_a_gpu_what_their_lists_take(capsys):
     assert "unknown schedule 'edgy'" in capsys.readouterr().err
 
 
-def test_a_graph_that_gpus_draw_lies_there_once():
+def test_a_drawn_graph_and_one_from_the_host_lie_on_the_gpu_once():
     shape = shape_of("rmat:30")
     options = {"parameters": {"source": 0, "return_predecessors": False}, "direction": "push", "gpu_memory": 139 << 30}
     (brought, drawn) = (estimate("bfs", shape, 1, drawn=way, **options).gpu for way in (False, True))
     assert drawn.graph < drawn.upload < 1.1 * drawn.graph
+    assert brought.graph < brought.upload < 1.1 * brought.graph
     assert drawn.whole < 139 << 30 < 1.2 * drawn.whole
     assert drawn.incoming == 0, "rounds that only push need no edges by target"
-    assert (
-        plan("bfs", shape_of("rmat:26")).gpu.upload
-        > 1.5 * estimate("bfs", shape_of("rmat:26"), 1, drawn=True, parameters={"source": 0}).gpu.upload
-    )
     assert brought.graph == drawn.graph
 
 

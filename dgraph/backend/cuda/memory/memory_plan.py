@@ -27,8 +27,8 @@ from dgraph.program import HINDEX, MODE, Traced
 RENUMBERING, FOLLOWING = 28, 20
 """Scratch bytes an edge of a piece of ``sorted_at_once`` edges, and further ones where weights move along."""
 
-TRANSPOSING, MOVING = 28, 24
-"""Scratch bytes an edge of ``SOME``, while edges are sorted by target; beside a weight, while weights move."""
+TRANSPOSING = 24
+"""Scratch bytes an edge of ``SOME``, beside its weight, while edges are sorted by target."""
 
 LIGHTEST = 8
 """Light edges are copied if they are at most one in LIGHTEST of all edges."""
@@ -192,7 +192,7 @@ def _plan(x: GraphSize, turns: bool, arrays: int, result: int) -> MemoryPlan:
 
 def _transpose_peak(x: GraphSize) -> int:
     """Return the peak bytes of in-edges while they are sorted by target."""
-    return x.rows + COUNTING * x.size + max(TRANSPOSING, MOVING + x.weight) * min(x.edges, SOME)
+    return x.rows + COUNTING * x.size + (TRANSPOSING + x.weight) * min(x.edges, SOME)
 
 
 def in_edges(graph: DeviceGraph) -> DeviceCsr:
