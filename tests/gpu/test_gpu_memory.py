@@ -145,7 +145,12 @@ def test_what_does_not_fit_is_refused_before_anything_is_allocated():
 
 
 @needs_compiler
-def test_vertices_keep_their_numbers_where_there_is_no_room_for_others():
+@pytest.mark.parametrize("small_pieces", [False, True])
+def test_vertices_keep_their_numbers_where_there_is_no_room_for_others(small_pieces, monkeypatch):
+    """Check peaks while vertices are numbered by degree and, with small pieces, in rounds."""
+    if small_pieces:
+        monkeypatch.setattr(device_graph, "RENUMBERED", 1 << 12)
+        monkeypatch.setattr(placed_rows, "LEAST", 1 << 12)
     n, src, dst, weights = arcs(m=400_000)
     graph = Graph.from_edges(src, dst, weights, n=n, keep_parallel=True, comm=SerialComm())
     parameters = {"source": 0, "return_predecessors": False, "max_rounds": 1, "direction": "push"}

@@ -33,7 +33,6 @@ from dgraph.comm import Comm
 from dgraph.errors import OutOfMemory
 from dgraph.graph.local import LocalGraph
 from dgraph.program import Traced
-from dgraph.program.analysis import sums_source_floats
 
 if TYPE_CHECKING:
     pass
@@ -230,8 +229,7 @@ class CudaBackend(GpuGraphs):
         try:
             self._plan(traced, local, direction, options)
         except OutOfMemory:
-            copied = traced.program.sparse or traced.program.heaviest is not None or traced.smallest
-            if not (copied or sums_source_floats(traced)):
+            if not options.may_copy_edges(traced):
                 raise
             options = options.without_edge_copies()
             self._plan(traced, local, direction, options)
@@ -318,8 +316,8 @@ class CudaBackend(GpuGraphs):
     def _plan(self, traced: Traced, local: LocalGraph, direction: str, options: GpuPlan) -> None:
         """Refuse a program whose plan exceeds the free memory, before anything is allocated.
 
-        Where renumbering was left open and does not fit, vertices keep their numbers; optional arrays of the graph that
-        this program does not need are dropped first.
+        Where renumbering was left open and does not fit, even without copies of edges, vertices keep their numbers;
+        optional arrays of the graph that this program does not need are dropped first.
 
         Raises:
             OutOfMemory: the program does not fit.
@@ -339,7 +337,8 @@ class CudaBackend(GpuGraphs):
         extent = uploaded.extent if uploaded else GraphSize.of(local, self._renumber)
         need = needs(extent)
         fresh = not (uploaded or built)
-        if fresh and extent.renumbered and self._renumber is None and need.upload > device.free(need.upload):
+        least = need.upload if options.may_copy_edges(traced) else need.peak
+        if fresh and extent.renumbered and self._renumber is None and least > device.free(least):
             self._renumber = False
             extent = replace(extent, renumbered=False)
             need = needs(extent)

@@ -74,7 +74,7 @@ class GpuGraphs(Backend):
 
     def _skewed(self, local: LocalGraph) -> tuple[bool, bool]:
         """Return (degrees are skewed enough to renumber vertices, memory suffices for it)."""
-        need = plans.for_graph(GraphSize.of(local, renumber=True)).upload
+        need = plans.for_graph(GraphSize.of(local, renumber=True)).numbering
         return is_skewed(local.largest_degree, local.arcs, local.n), need <= self.device.free(need)
 
     def graph_of(self, local: LocalGraph) -> DeviceGraph:

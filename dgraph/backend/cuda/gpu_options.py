@@ -171,6 +171,11 @@ class GpuPlan:
         pays = extent.renumbered and not extent.mirrored and extent.edges > SMALL_GRAPH
         return self.copies_edges and plain and asks and pays
 
+    def may_copy_edges(self, traced: Traced) -> bool:
+        """Return True if some graph gets filtered rows, bins or first neighbours by id for a program."""
+        copied = traced.program.sparse or traced.program.heaviest is not None or traced.smallest
+        return self.copies_edges and (copied or sums_source_floats(traced))
+
     def without_edge_copies(self) -> GpuPlan:
         """Return this plan without filtered rows, bins and first neighbours by id: copies of edges."""
         chosen = self._copy()

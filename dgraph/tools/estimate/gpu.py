@@ -142,7 +142,8 @@ def on_gpu(
         )
         if other.whole < plan.whole:
             return other
-    if extent.renumbered and limit is not None and max(upload, most.rounds if drawn else 0) + CONTEXT > limit:
+    taken = max(upload, most.rounds, for_graph(extent).numbering if ranks > 1 and not drawn else 0)
+    if extent.renumbered and limit is not None and taken + CONTEXT > limit:
         even = replace(shape, skewed=False)
         return on_gpu(programs, even, masters, mirrors, arcs, ranks, drawn=drawn, rows=rows, schedule=schedule)
     return plan

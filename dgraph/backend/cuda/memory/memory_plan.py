@@ -86,6 +86,11 @@ class MemoryPlan:
         """Peak in all, without messages."""
         return max(self.upload, self.rounds)
 
+    @property
+    def numbering(self) -> int:
+        """Bytes that several GPUs must each have free to number vertices by degree before a program is known."""
+        return max(self.upload, 2 * self.graph)
+
     def buffers(self, transports: Mapping[int, str]) -> int:
         """Return the bytes of message buffers; transports other than p2p stage messages on this GPU as well.
 
