@@ -163,7 +163,7 @@ class Keeper:
             kept = machine.snapshot()
             self.snapshot = replace(kept, fields={name: np.array(values) for name, values in kept.fields.items()})
 
-    def finished(self, program, state):
+    def finished(self, program, state, machine):
         pass
 
 

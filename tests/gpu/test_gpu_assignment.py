@@ -172,7 +172,7 @@ def test_cpu_ranks_have_one_transport(monkeypatch):
         flat_run("cc", graph, backend="cpu", transport="nccl")
     with pytest.raises(UsageError, match="unknown transport 'ncll': did you mean 'nccl'"):
         flat_run("cc", graph, backend="cpu", transport="ncll")
-    with pytest.raises(UsageError, match="gpus='0' is about GPUs"):
+    with pytest.raises(UsageError, match="--gpus 0 is about GPUs"):
         flat_run("cc", graph, backend="cpu", gpus="0")
 
 

@@ -81,7 +81,7 @@ class Gpu:
         self.__version__ = "14.0"
         runtime = SimpleNamespace(
             CUDARuntimeError=RuntimeError, malloc=self.raw, free=self.returned, memset=lambda *_: None,
-            deviceSynchronize=lambda: None,
+            deviceSynchronize=lambda: None, driverGetVersion=lambda: 13000,
             getDeviceProperties=lambda _: {"name": b"a GPU", "multiProcessorCount": 2, "major": 9, "minor": 0},
         )  # fmt: skip
         self.cuda = SimpleNamespace(

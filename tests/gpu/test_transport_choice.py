@@ -120,7 +120,7 @@ def test_a_rank_without_nccl_does_not_leave_others_waiting(monkeypatch):
 
 @pytest.mark.mpi_skip
 def test_machines_of_one_name_are_told_apart(monkeypatch):
-    monkeypatch.setattr("socket.gethostname", lambda: "localhost")
+    monkeypatch.setattr("dgraph.comm.hosts.machine", lambda: "localhost")
     boots = threading.local()
     monkeypatch.setattr("dgraph.comm.hosts.boot", lambda: boots.id)
 

@@ -193,6 +193,7 @@ def test_a_column_without_a_value_keeps_a_declared_type_and_is_float64_without_o
     assert kinds_of_column((TYPELESS | TEXTS)[source](), ids) == (kind, kind)
 
 
+@pytest.mark.mpi(min_size=2)
 @pytest.mark.parametrize("source", [*TYPELESS, *TEXTS])
 @pytest.mark.parametrize(
     ("values", "kind"),
@@ -201,8 +202,6 @@ def test_a_column_without_a_value_keeps_a_declared_type_and_is_float64_without_o
 def test_a_rank_without_a_value_takes_the_type_of_the_others(source, values, kind):
     """One rank's share of a column has no value, of any type; text, numbers and times of the others stay."""
     ranks = world()
-    if ranks.size == 1:
-        pytest.skip("one rank holds all values")
     column = values if ranks.rank % 2 == 0 else (TYPELESS | TEXTS)[source]()
     ids = np.arange(4) + 4 * ranks.rank
     kinds = kinds_of_column(column, ids)
@@ -212,10 +211,9 @@ def test_a_rank_without_a_value_takes_the_type_of_the_others(source, values, kin
     assert graph.filter_edges(lambda e: e.x.isna()).m == empty
 
 
+@pytest.mark.mpi(min_size=2)
 def test_booleans_of_one_rank_and_none_of_another_are_refused():
     ranks = world()
-    if ranks.size == 1:
-        pytest.skip("one rank holds all values")
     column, ids = [None] * 4 if ranks.rank else [True] * 4, np.arange(4) + 4 * ranks.rank
     with pytest.raises(DataError, match="x is missing on some ranks, and a boolean has no missing value"):
         dgraph.Graph.from_edges(ids, ids + 1, keep={"x": column})

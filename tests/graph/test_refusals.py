@@ -12,7 +12,7 @@ from loading import loaded, written
 
 from dgraph.comm import SerialComm
 from dgraph.errors import DataError, OutputError, UsageError
-from dgraph.graph.formats import lines, scan, text
+from dgraph.graph.formats import line_reader, lines, scan, text
 from dgraph.graph.formats.line_layout import Layout
 from dgraph.graph.formats.packed import zstd_library
 from dgraph.graph.formats.sniff import DataStart
@@ -106,7 +106,7 @@ def test_bad_data_is_refused_by_file_and_line(name, content, message, ranks, tmp
 
 
 def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "LONGEST", 50)
+    monkeypatch.setattr(line_reader, "LONGEST", 50)
     monkeypatch.setattr(lines, "LONGEST", 50)
     monkeypatch.setattr(lines, "CHUNK", 16)
     monkeypatch.setattr(lines, "TAIL", 8)
