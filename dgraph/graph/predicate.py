@@ -182,12 +182,13 @@ def _check_kinds(*values: Any) -> None:
         {"booleans"} if np.asarray(value).dtype == bool else kind for value, kind in zip(values, kinds, strict=True)
     ]
     one, other = (
-        f"column {name}, which holds {' and '.join(sorted(kind))}," if name else " and ".join(sorted(kind))
+        f"column {name}, which holds {' and '.join(sorted(kind))}" if name else " and ".join(sorted(kind))
         for name, kind in zip(names, kinds, strict=True)
     )
+    one += "," if names[0] else ""
     advice = "compare a column with a value of its kind, such as e.weight == 5 or e.name == '5'"
-    for name, kind, value in zip(names, kinds, reversed(values), strict=True):
-        if name and kind == {"text"} and isinstance(value, Number) and not isinstance(value, bool):
+    for name, kind, value, compared in zip(names, kinds, reversed(values), reversed(kinds), strict=True):
+        if name and kind == {"text"} and compared == {"numbers"} and not np.ndim(value):
             advice = f"write e.{name} == {str(value)!r}, as the text is written"
     raise UsageError(f"the predicate keep compares {one} with {other}, which are never equal; {advice}")
 

@@ -122,7 +122,7 @@ def test_a_limit_is_not_a_success_but_the_output_is_written(dgraph, tmp_path, ra
         ("bfs huge.el --record residual", 2, "bfs has no residual to record"),
         ("pagerank huge.el --record residuals", 2, "did you mean 'residual'? known are load, ranges, residual, time"),
         ("bfs huge.el --rounds local --backend cpu", 2, "--rounds local is about GPUs"),
-        ("bfs huge.el --rounds all.csv", 2, "by --rounds-table all.csv"),
+        ("bfs huge.el --rounds all.csv", 2, "by python -m dgraph … --rounds-table all.csv"),
         ("bfs huge.el --variant two-phase --backend cpu", 2, "variant two-phase of bfs says how a GPU walks"),
         ("bfs huge.el --without hash64", 2, "--without switches off features of bfs-4k"),
         ("pagerank huge.el --alpha 2", 2, "alpha = 2.0 is not a probability"),

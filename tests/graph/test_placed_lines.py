@@ -3,7 +3,7 @@
 import pytest
 
 from dgraph.comm.serial import SerialComm
-from dgraph.graph.formats import lines, placed_lines, scan, text
+from dgraph.graph.formats import line_reader, lines, placed_lines, scan, text
 from dgraph.graph.load import read
 from dgraph.graph.load_options import LoadOptions
 
@@ -71,7 +71,7 @@ def test_an_error_in_one_piece_ends_the_others(tmp_path, monkeypatch):
 
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize(
-    ("module", "name", "before"), [(placed_lines, "Arena", 0), (text, "Arena", 0), (scan, "ScanBuffers", 1)]
+    ("module", "name", "before"), [(placed_lines, "Arena", 0), (line_reader, "Arena", 0), (scan, "ScanBuffers", 1)]
 )
 def test_memory_that_is_lacking_ends_all_pieces(module, name, before, tmp_path, monkeypatch):
     """The columns' memory, a thread's, and a piece's; the reader of the whole file has buffers ``before`` that."""

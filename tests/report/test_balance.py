@@ -59,7 +59,7 @@ def test_a_sweep_ends_beyond_the_largest_degree(largest, last):
         ("alb,twc,threshold=4", "unknown option of the schedule twc 'threshold'"),
         ("threshold=4,alb", "threshold=4 has no schedule before it; write NAME,threshold=4"),
         ("alb,threshold=4,threshold=5", "alb has threshold twice"),
-        ("alb,threshold=many", "threshold=many is none of"),
+        ("alb,threshold=many", "threshold=many' is none of"),
         ("alb,distribution=sweep", "not a number; name the values"),
     ],
 )

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dgraph._support.arguments import real
+from dgraph._support.arguments import real, text
 from dgraph.comm import Comm, collective
 from dgraph.errors import UsageError
 from dgraph.graph.block import EdgeBlock
@@ -109,7 +109,7 @@ def _totals(graph: Any, labels: Any, weight: str | None) -> CommunityTotals:
     column = label_column("labels", labels, whole)
     ones = isinstance(weight, str) and weight == WEIGHT and whole.weight_type is None
     if weight is not None and not (ones and WEIGHT not in whole.edge_attributes):
-        whole = whole.with_weight(weight)
+        whole = whole.with_weight(text("weight", weight))
     return CommunityTotals.of(whole.block, column, whole.comm, weight is not None)
 
 
