@@ -10,12 +10,10 @@ heaviest that was taken between its ends and the tree in which they meet [King 1
 
 from __future__ import annotations
 
-import numpy as np
-
 from dgraph.errors import UsageError
 from dgraph.validate.certificate_register import Columns, Parameters, certifies
 from dgraph.validate.distributed_columns import DistributedColumns
-from dgraph.validate.rule import UNREACHED, Rule
+from dgraph.validate.rule import Rule
 from dgraph.validate.violation import NOWHERE, Violations, decide
 
 
@@ -30,9 +28,8 @@ def mst(distributed: DistributedColumns, columns: Columns, parameters: Parameter
     if distributed.block.directed:
         raise UsageError("spanning forests are of undirected graphs; pass the block of graph.undirected()")
     source, target, weight = (columns[name] for name in ("source", "target", "weight"))
-    chosen = (source >= 0) | (target >= 0) | (weight != (np.inf if weight.dtype.kind == "f" else UNREACHED))
-    ends = [distributed.to_gid(column) for column in (source, target)]
-    violations, forest = distributed.prover.prove_forest(chosen, *ends, weight)
+    ends = distributed.to_gid(source), distributed.to_gid(target)
+    violations, forest = distributed.prover.prove_forest(source, target, weight, ends)
 
     def at_vertex(u, v):
         return {"a": distributed.read(source, v), "b": distributed.read(target, v)}

@@ -243,12 +243,14 @@ class HostProver:
         return violations
 
     def prove_forest(
-        self, chosen: np.ndarray, source: np.ndarray, target: np.ndarray, weight: np.ndarray
+        self, source: np.ndarray, target: np.ndarray, weight: np.ndarray, ends: tuple[np.ndarray, np.ndarray]
     ) -> tuple[Found, HostForest]:
-        """Check the edges of ``chosen`` rows, of which ends are gids; return also the forest."""
-        violations: Found = {"valid": self._vertices(chosen & ((source < 0) | (target < 0) | (source == target)))}
+        """Check the edges of rows, of which ``ends`` are gids; return also the forest."""
+        chosen = (source >= 0) | (target >= 0) | (weight != (np.inf if weight.dtype.kind == "f" else UNREACHED))
+        first, second = ends
+        violations: Found = {"valid": self._vertices(chosen & ((first < 0) | (second < 0) | (first == second)))}
         right = chosen if not self.comm.total(violations["valid"][0]) else np.zeros_like(chosen)
-        forest = HostForest(self.comm, self.block.n, source[right], target[right], weight[right])
+        forest = HostForest(self.comm, self.block.n, first[right], second[right], weight[right])
         violations |= {"circle": forest.circle(), "apart": NOWHERE, "light": NOWHERE, "missing": NOWHERE}
         if not self.comm.total(violations["valid"][0] + violations["circle"][0]):
             violations |= forest.check(self.rows)

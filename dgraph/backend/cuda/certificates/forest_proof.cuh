@@ -2,7 +2,8 @@
 // edges by ascending weight, two each: gids at first, then nodes; ``best``: the lightest edge of each node of a level;
 // ``above``: the node of the next level that each node becomes part of; ``taken``: the edge that it took, NOBODY for none.
 // ``level_starts``: the first node of each level in these two, ``levels`` of them; all vertices are level 0.
-// ``words``: bits of edges that are arcs. Any grid.
+// ``words``: bits of edges that are arcs. ``sources``, ``targets``, ``edge_weights``: columns of the answer by gid, and
+// ``first_ends``, ``second_ends``: their ends as gids; ``numbers``: a prefix sum of vertices that have an edge. Any grid.
 
 #define NOBODY 0xffffffffu
 
@@ -12,6 +13,52 @@ typedef double heavy_t;
 typedef i64 heavy_t;
 #endif
 DEVICE heavy_t weight_of(u64 edge) { return ((const heavy_t*)env.forest_weights)[edge]; }
+
+#if WEIGHTS == 2
+DEVICE bool is_none(heavy_t weight) { return weight > 1.7976931348623157e308; }
+#else
+DEVICE bool is_none(heavy_t weight) { return weight == 0x7fffffffffffffffll; }
+#endif
+
+// Find the vertices that have an edge; those from ``low`` up to ``high`` are checked here.
+KERNEL find_edges(i64) {
+    for (u64 v = THREAD; v < env.n; v += THREADS) {
+        const i64 a = env.first_ends[v], b = env.second_ends[v];
+        const bool has = env.sources[v] >= 0 || env.targets[v] >= 0 || !is_none(((const heavy_t*)env.edge_weights)[v]);
+        const bool wrong = (u64)a >= env.n || (u64)b >= env.n || a == b;
+        env.numbers[v] = has;
+        broken(BROKEN_VALID, has && wrong && env.low <= v && v < env.high, v);
+    }
+}
+
+// Put the edges of vertices, smaller end first, and their weights one behind the other.
+KERNEL list_edges(i64) {
+    for (u64 v = THREAD; v < env.n; v += THREADS) {
+        const u64 e = env.numbers[v];
+        if (e == (v ? env.numbers[v - 1] : 0)) continue;
+        const u32 a = (u32)env.first_ends[v], b = (u32)env.second_ends[v];
+        env.pairs[2 * e - 2] = smaller(a, b), env.pairs[2 * e - 1] = larger(a, b);
+        ((heavy_t*)env.forest_weights)[e - 1] = ((const heavy_t*)env.edge_weights)[v];
+    }
+}
+
+// Put edges into ``order``, and ends of edges the larger first.
+KERNEL order_edges(i64) {
+    for (u64 e = THREAD; e < env.end; e += THREADS) {
+        const u64 from = env.order[e];
+        env.ends[2 * e] = env.pairs[2 * from], env.ends[2 * e + 1] = env.pairs[2 * from + 1];
+        ((heavy_t*)env.forest_weights)[e] = ((const heavy_t*)env.edge_weights)[from];
+    }
+}
+KERNEL swap_ends(i64) {
+    for (u64 e = THREAD; e < env.end; e += THREADS)
+        env.ends[2 * e] = env.pairs[2 * e + 1], env.ends[2 * e + 1] = env.pairs[2 * e];
+}
+
+// Begin a level of ``nodes`` nodes.
+KERNEL clear_best(i64 nodes) {
+    for (u64 c = THREAD; c < (u64)nodes; c += THREADS) env.best[c] = NOBODY;
+}
 
 KERNEL choose_edges(i64) {
     for (u64 e = THREAD; e < env.end; e += THREADS) {
@@ -44,6 +91,14 @@ KERNEL jump_nodes(i64 nodes) {
     }
     here = warp_sum(here);
     if (lane_id() == 0 && here) atomicAdd(env.broken + 2 * CHANGED, here);
+}
+
+// Mark roots, and put each node under the number of its root, from a prefix sum of these marks.
+KERNEL mark_roots(i64 nodes) {
+    for (u64 c = THREAD; c < (u64)nodes; c += THREADS) env.numbers[c] = env.forest[c] == c;
+}
+KERNEL number_nodes(i64 nodes) {
+    for (u64 c = THREAD; c < (u64)nodes; c += THREADS) env.joined_to[c] = env.numbers[env.forest[c]] - 1;
 }
 
 // Ends become nodes of the next level: ``joined_to`` of those of this one.

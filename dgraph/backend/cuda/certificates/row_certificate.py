@@ -17,7 +17,7 @@ from dgraph.backend.cuda.certificates import plateaus
 from dgraph.backend.cuda.certificates import rule_numbers as rules
 from dgraph.backend.cuda.certificates.class_searches import ClassSearches
 from dgraph.backend.cuda.certificates.core_peel import CorePeel
-from dgraph.backend.cuda.certificates.forest_levels import ForestLevels
+from dgraph.backend.cuda.certificates.forest_levels import ForestLevels, listed
 from dgraph.backend.cuda.certificates.joined_trees import smallest_joined
 from dgraph.backend.cuda.certificates.rank_steps import RankSteps
 from dgraph.backend.cuda.certificates.row_kernels import RowKernels
@@ -250,29 +250,31 @@ class RowCertificate:
         search = ClassSearches(kernels, self.shared, self._on_device(), self.directed)
         return search.proved(by_row, by_row if self.shared.alone else self.shared.mine(labels))
 
-    def prove_forest(self, chosen: Any, source: Any, target: Any, weight: Any) -> tuple[Found, ForestLevels | None]:
-        """Check the edges of ``chosen`` vertices, of which ends are gids; return also the forest."""
-        xp, shared = self.device.xp, self.shared
-        ends = [(column >= 0) & (column < self.n) for column in (source, target)]
-        bad = shared.mine(chosen & ~(ends[0] & ends[1] & (source != target)))
-        wrong = int(xp.count_nonzero(bad))
+    def prove_forest(
+        self, source: Any, target: Any, weight: Any, ends: tuple[Any, Any]
+    ) -> tuple[Found, ForestLevels | None]:
+        """Check the edges of vertices, of which ``ends`` are gids; return also the forest."""
         violations: Found = dict.fromkeys(("apart", "light", "missing"), (0, -1))
-        violations["valid"] = wrong, self.first + int(xp.argmax(bad)) if wrong else -1
-        if self.comm.total(wrong):
-            return violations, None
-        low, high = (fold(source[chosen], target[chosen]).astype(np.uint32) for fold in (xp.minimum, xp.maximum))
-        real = self.weight_type is not None and self.weight_type.kind == "f"
-        weights = weight[chosen].astype(np.float64 if real else np.int64, copy=False)
+        columns = self._numbers(source), self._numbers(target), self._forest_weights(weight)
         kernels = self._kernels("forest")
-        forest = ForestLevels(kernels, shared, low, high, weights, weight.dtype)
-        if forest.circular:  # edges of one weight are in turn by their ends, as on CPUs
-            pairs = xp.empty(2 * len(low), np.uint32)
-            pairs[0::2], pairs[1::2] = high, low
-            order = xp.argsort(pairs.view(np.uint64), kind="stable")
-            forest = ForestLevels(kernels, shared, low[order], high[order], weights[order], weight.dtype)
+        violations["valid"], pairs, weights = listed(kernels, self.shared, columns, ends)
+        if self.comm.total(violations["valid"][0]):
+            return violations, None
+        forest = ForestLevels(kernels, self.shared, pairs, weights, weight.dtype)
+        if forest.circular:
+            forest = ForestLevels(kernels, self.shared, pairs, weights, weight.dtype, by_ends=True)
             violations["circle"] = forest.circle()
             return violations, forest
         return violations | forest.check(), forest
+
+    def _forest_weights(self, weight: Any) -> Any:
+        """Return an answer's weights as int64, or float64 as the rows have them; no edge has the largest value."""
+        real = self.weight_type is not None and self.weight_type.kind == "f"
+        weights = weight.astype(np.float64 if real else np.int64, copy=False)
+        if (weight.dtype.kind == "f") != real:
+            largest = np.iinfo(np.int64).max
+            weights[weight == (largest if real else np.inf)] = np.inf if real else largest
+        return weights
 
     def prove_ranks(self, rank: Any, alpha: float, jump: np.ndarray | None, single: bool) -> RankSteps:
         """Check ranks one by one, and return the iterations' steps."""

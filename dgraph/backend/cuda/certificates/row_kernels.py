@@ -23,9 +23,11 @@ MEMBERS = [
     ("u64", "source"), ("u64", "unit"), ("i64", "cutoff"), ("double", "real_cutoff"),
     ("const i64*", "values"), ("u32*", "words"), ("u32*", "counts"), ("u32*", "queue"), ("u64", "end"),
     ("i64", "core"), ("u64", "multiple"), ("u32*", "forest"), ("u32*", "lowest"), ("u32*", "joined_to"),
-    ("const u32*", "pairs"), ("u32*", "behind"), ("u32*", "before"), ("u32*", "removed"), ("u32*", "entered"),
+    ("u32*", "pairs"), ("u32*", "behind"), ("u32*", "before"), ("u32*", "removed"), ("u32*", "entered"),
     ("u32*", "ends"), ("u32*", "best"), ("const u32*", "above"), ("const u32*", "taken"),
-    ("const u64*", "level_starts"), ("u64", "levels"), ("const void*", "forest_weights"),
+    ("const u64*", "level_starts"), ("u64", "levels"), ("void*", "forest_weights"),
+    ("const i64*", "sources"), ("const i64*", "targets"), ("const i64*", "first_ends"), ("const i64*", "second_ends"),
+    ("const void*", "edge_weights"), ("u32*", "numbers"), ("const i64*", "order"),
     ("const double*", "found"), ("double*", "ranks"), ("double*", "share"), ("double*", "inflow"),
     ("double*", "leaving"), ("const double*", "jump"), ("double*", "totals"), ("double", "alpha"),
 ]  # fmt: skip
