@@ -32,6 +32,10 @@ def column(folder, values, named=False, place=1):
         (["NA", "a"], "string", ["NA", "a"]),
         (["NA", "NA"], "string", ["NA", "NA"]),
         (["", ""], "null", [None, None]),
+        (["  a ", '"  b "', " c"], "string", ["  a ", "  b ", " c"]),
+        ([" 5", "6 "], "int64", [5, 6]),
+        ([" 007", "7 "], "string", [" 007", "7 "]),
+        ([" 18446744073709551615", "1"], "string", [" 18446744073709551615", "1"]),
     ],
 )
 def test_columns_whose_numbers_are_codes_are_text(tmp_path, values, kind, wanted):

@@ -12,7 +12,7 @@ import numpy as np
 
 from dgraph._support.extras import extra
 from dgraph.errors import DataError, OutputError, UsageError
-from dgraph.graph.formats.kept_text import CODE, any_text, are_floats
+from dgraph.graph.formats.kept_text import CODE, any_text, are_floats, without_blanks
 
 SUFFIXES = (".csv", ".parquet", ".arrow", ".feather")
 
@@ -84,7 +84,8 @@ def _with_texts(path: str | Path, table: Any, named: bool, vertex: str | None) -
     everything = csv.ConvertOptions(column_types=dict.fromkeys(table.column_names, string()))
     texts = csv.read_csv(path, convert_options=everything)
     for place, name in enumerate(table.column_names):
-        kind, text = table.field(name).type, texts[name]
+        kind, written = table.field(name).type, texts[name]
+        text = without_blanks(written)
         real = types.is_floating(kind)
         if name == vertex or (vertex is None and place == 0):
             as_text = named or any_text(text, "^[-+]?0[xX]")
@@ -95,7 +96,7 @@ def _with_texts(path: str | Path, table: Any, named: bool, vertex: str | None) -
                 types.is_null(kind) and any_text(text, ".")
             )  # NA in every row, such as Namibia's code
         if as_text:
-            table = table.set_column(place, name, text)
+            table = table.set_column(place, name, written)
     return table
 
 
