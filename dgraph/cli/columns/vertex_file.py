@@ -79,10 +79,9 @@ def has_vertex_column(path: Path) -> bool:
 
 def _with_texts(path: str | Path, table: Any, named: bool, vertex: str | None) -> Any:
     """Return a table with columns as text whose numbers are names or codes (007, 0x10), or are rounded by float64."""
-    from pyarrow import csv, string, types
+    from pyarrow import string, types
 
-    everything = csv.ConvertOptions(column_types=dict.fromkeys(table.column_names, string()))
-    texts = csv.read_csv(path, convert_options=everything)
+    texts = _read_csv(path, column_types=dict.fromkeys(table.column_names, string()))
     for place, name in enumerate(table.column_names):
         kind, written = table.field(name).type, texts[name]
         text = without_blanks(written)
@@ -107,11 +106,18 @@ def _read(path: str | Path) -> Any:
         raise UsageError(f"{path}: a table of vertices is read from .csv, .parquet and .arrow; write one of these")
     pyarrow = extra("pyarrow", f"{suffix} files")
     if suffix == ".csv":
-        from pyarrow import csv
-
-        return csv.read_csv(path)
+        return _read_csv(path)
     if suffix == ".parquet":
         from pyarrow import parquet
 
         return parquet.read_table(path)
     return pyarrow.ipc.open_file(str(path)).read_all()
+
+
+def _read_csv(path: str | Path, **convert: Any) -> Any:
+    """Return the table of a ``.csv``; quoted fields may hold line breaks."""
+    from pyarrow import csv
+
+    return csv.read_csv(
+        path, parse_options=csv.ParseOptions(newlines_in_values=True), convert_options=csv.ConvertOptions(**convert)
+    )

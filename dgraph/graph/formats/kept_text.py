@@ -27,7 +27,7 @@ from dgraph.graph.kept_rules import kept_rules
 if TYPE_CHECKING:
     from dgraph.graph.load_options import LoadOptions
 
-KINDS = ("int64", "float64", "bool", "timestamp[us]")
+KINDS = ("int64", "float64", "bool", "timestamp[us]", "timestamp[ns]")
 """Types that a column may have, beside text: the first that holds the values of all ranks."""
 BLANKS = re.compile(rb'(?<![^ \t\n])("(?:[^"\n]|"")*")|[ \t]+')
 """A quoted field, as group 1, or blanks between fields."""
