@@ -8,6 +8,9 @@ from dgraph.engine.rounds.context import Context
 from dgraph.errors import DataError
 from dgraph.result.columns import UNREACHED
 
+MEANS = (2.0**-900, 2.0**900)
+"""Range of the mean weight, in which a sum divided by it is neither infinite nor subnormal."""
+
 
 def largest_and_mean(ctx: Context, need: str) -> tuple[float, float]:
     """Return the largest and the mean weight of all edges, or 1 and 1.0 if the graph has no weights; collective.
@@ -29,6 +32,23 @@ def largest_and_mean(ctx: Context, need: str) -> tuple[float, float]:
         every, total = ctx.once("weights", lambda: (ctx.comm.allgather(np.array([most], kind)), ctx.total(here)))
     largest = every.max().item()
     return largest, min(total / max(ctx.local.arcs, 1), float(largest))
+
+
+def refuse_mean(most: float, mean: float, use: str, effect: str = "changes no score") -> None:
+    """Raise a :class:`DataError` if scores that are sums of products with weights might be infinite or vanish.
+
+    Args:
+        most: largest weight, ≥ 0.
+        mean: mean weight.
+        use: part of the error message: what an algorithm does with weights.
+        effect: part of it: what another unit of the weights changes.
+    """
+    low, high = MEANS
+    if most and not low <= mean <= high:
+        raise DataError(
+            f"the mean weight is {mean:g}, and {use}, which takes {low:.3g} to {high:.3g}; multiply all weights by one "
+            f"number, which {effect}"
+        )
 
 
 def has_weights(ctx: Context) -> bool:
