@@ -107,6 +107,7 @@ class Apsp(Algorithm):
         """Plan, find potentials, then all distances; collective."""
         from dgraph.algorithms.apsp_parts.elimination import Elimination
         from dgraph.algorithms.apsp_parts.matrix_plan import placed, planned
+        from dgraph.algorithms.apsp_parts.overflowed_pairs import refuse_overflowed
         from dgraph.algorithms.apsp_parts.potentials import potentials
         from dgraph.algorithms.apsp_parts.row_searches import johnson
         from dgraph.algorithms.apsp_parts.weight_figures import weight_figures
@@ -118,7 +119,7 @@ class Apsp(Algorithm):
             raise UsageError(f"search = {self.search!r} runs on GPUs alone; give {gpus}, or one of: {able}")
         ctx.weighted |= ctx.local.out.weight_type is not None
         ctx.check_weights()
-        with ctx.record("compute"):
+        with ctx.record("compute"), np.errstate(over="ignore", invalid="ignore"):  # sums that overflow are refused
             rows = ctx.rows("own", order="id", weights=True, simple=False)
             figures = weight_figures(ctx.local, ctx.comm)
             dtype = self._dtype(figures, rows.n)
@@ -158,6 +159,9 @@ class Apsp(Algorithm):
                 work.run(plan.variant, block, plan.parts, inner, half)
                 steps = work.steps
                 reached, farthest = kernel.summaries(distances)
+            if figures.most * max(rows.n - 1, 1) >= float(np.finfo(dtype).max):
+                on_host = distances if isinstance(distances, np.ndarray) else kernel.get(distances)
+                refuse_overflowed(on_host, rows, ctx.called)
             if matrix is not None:
                 matrix.finish()
             before = None

@@ -14,16 +14,13 @@ import numpy as np
 from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, algorithm
 from dgraph.algorithms.edge_rule import EdgeRule
 from dgraph.algorithms.vertex_values import shares_of
-from dgraph.algorithms.weight_checks import largest_and_mean
+from dgraph.algorithms.weight_checks import largest_and_mean, refuse_mean
 from dgraph.engine.rounds.context import Context
-from dgraph.errors import DataError, UsageError
+from dgraph.errors import UsageError
 from dgraph.program import ADD, ALL, Field, Global, Program, sqrt
 
 NEED = "eigenvector adds up scores in proportion to weights, so weights must be ≥ 0"
 """Reason in the error for a negative weight."""
-
-MEANS = (2.0**-900, 2.0**900)
-"""Range of the mean weight, in which a sum divided by it is neither infinite nor subnormal."""
 
 
 class PowerIteration(Program):
@@ -102,13 +99,8 @@ class Eigenvector(Algorithm):
 
     def run(self, ctx: Context) -> Answer:
         """Iterate to the tolerance or the limit; collective."""
-        _, mean = largest_and_mean(ctx, NEED)
-        low, high = MEANS
-        if mean and not low <= mean <= high:
-            raise DataError(
-                f"the mean weight is {mean:g}, and eigenvector divides by it, which takes {low:.3g} to {high:.3g}; "
-                "multiply all weights by one number, which changes no score"
-            )
+        most, mean = largest_and_mean(ctx, NEED)
+        refuse_mean(most, mean, "eigenvector divides by it")
         if self.nstart is None:
             start = np.full(ctx.local.masters, 1.0 / max(ctx.local.n, 1))
         else:

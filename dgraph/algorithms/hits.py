@@ -14,7 +14,7 @@ from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, a
 from dgraph.algorithms.edge_rule import EdgeRule
 from dgraph.algorithms.neighbor_sums import InSums, OutSums
 from dgraph.algorithms.vertex_values import shares_of
-from dgraph.algorithms.weight_checks import largest_and_mean
+from dgraph.algorithms.weight_checks import largest_and_mean, refuse_mean
 from dgraph.engine.rounds.context import Context
 from dgraph.errors import UsageError
 
@@ -56,7 +56,8 @@ class Hits(Algorithm):
 
     def run(self, ctx: Context) -> Answer:
         """Iterate to the tolerance or the limit; collective."""
-        largest_and_mean(ctx, NEED)
+        effect = "changes no score" if self.normalized else "changes no authority, and hubs in proportion"
+        refuse_mean(*largest_and_mean(ctx, NEED), "hits adds up products with weights", effect)
         limit = self.max_iter if ctx.max_rounds is None else min(self.max_iter, max(ctx.max_rounds // 2, 1))
         hubs = np.full(ctx.local.masters, 1.0 / max(ctx.local.n, 1))
         if self.nstart is not None:

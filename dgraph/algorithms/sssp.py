@@ -42,7 +42,7 @@ from dgraph.algorithms.sssp_parts.negative_weights import solve_signed
 from dgraph.algorithms.sssp_parts.sssp_predecessors import CloserNearer, nearer_program, predecessors
 from dgraph.algorithms.sssp_parts.variants import SIGNED, VARIANTS, WIDTH, figures, solve
 from dgraph.algorithms.targets import TARGET, check_target, target_summary, up_to_target
-from dgraph.algorithms.weight_checks import any_negative, largest_and_mean, largest_magnitude
+from dgraph.algorithms.weight_checks import any_negative, largest_and_mean, largest_magnitude, refuse_through
 from dgraph.engine.rounds.context import FEW_ARCS, Context
 from dgraph.errors import DataError, UsageError, option
 from dgraph.program import INF, MIN, Field, Program, where
@@ -259,7 +259,9 @@ class Sssp(Algorithm):
             raise UsageError("a path beyond the cutoff may come back below it over negative weights; leave cutoff out")
         kind = ctx.local.out.weight_type
         dtype = kind.name if kind is not None and kind.kind == "f" else "int64"
-        signed = solve_signed(ctx, self.variant, source, dtype, largest_magnitude(ctx))
+        most = largest_magnitude(ctx)
+        signed = solve_signed(ctx, self.variant, source, dtype, most)
+        refuse_overflow(ctx, signed.state, dtype, most)
         paths = summarize(signed.state, "dist", ctx.local)
         reached, _, arcs = paths.over_ranks(ctx.comm)
         columns = {"distance": paths.column}
@@ -347,11 +349,13 @@ def fits(ctx: Context, largest: float, dtype: str) -> bool:
 
 
 def refuse_overflow(ctx: Context, state, dtype: str, most: float) -> None:
-    """Raise a :class:`DataError` if a distance exceeds int64 or the largest float; collective."""
+    """Raise a :class:`DataError` if a distance exceeds int64 or the largest float; collective.
+
+    ``most``: the largest absolute weight.
+    """
     end = float(np.finfo(dtype).max) if dtype[0] == "f" else UNREACHED
     if dtype == "int32" or most * max(ctx.local.n - 1, 1) < end:
         return
     via = ctx.run(Overflowed().retype(dist=dtype), {"dist": state.raw("dist")})["via"]
-    vertex = int(ctx.comm.allreduce(np.array([via.min(initial=UNREACHED)]), "min")[0])
-    if vertex != UNREACHED:
-        raise DataError(f"a distance through vertex {ctx.called(vertex)} passes {end:.3g}; use small weights or floats")
+    below = ctx.local.original[: ctx.local.masters][state["dist"] == -np.inf]
+    refuse_through(ctx, np.concatenate([via, below]), end)

@@ -137,7 +137,8 @@ def add_where(group: Any) -> None:
         action="append",
         metavar="CONDITION",
         help="edges to take, such as time=2024-03 (a month) or 'amount>9': a column of the file, weight, source or "
-        "target, one of = != < <= > >=, and a value; repeated: all hold (default: every edge)",
+        "target, one of = != < <= > >=, and a value, perhaps quoted: 'txt==\"=x\"'; repeated: all hold "
+        "(default: every edge)",
     )
 
 

@@ -16,7 +16,7 @@ from dgraph.comm.owner_directed import fetch, scatter, swap
 from dgraph.errors import FORMER_COLUMNS, DgraphError, UsageError, shown, unknown
 from dgraph.graph.block import EdgeBlock
 from dgraph.graph.build.array_input import host_array, missing_values
-from dgraph.graph.build.attribute_columns import TEXT, CodedText, common_type, in_type, without_values
+from dgraph.graph.build.attribute_columns import TEXT, CodedText, common_type, in_type, refuse_rounded, without_values
 from dgraph.graph.inputs.attribute_values import attribute_array
 from dgraph.graph.names import ENCODING, Names, decode_names
 from dgraph.graph.subgraph import row_owner, row_starts
@@ -101,7 +101,7 @@ def read_column(name: str, source: Any, block: EdgeBlock, comm: Comm) -> np.ndar
     if hasattr(source, "collect_schema") and hasattr(source, "collect"):
         raise UsageError(f"{name} is a LazyFrame of Polars; give {name}.collect()")
     if isinstance(getattr(source, "columns", None), Mapping):
-        source = _pair(name, source, comm)
+        source = _pair(name, source)
     with comm.together():
         try:
             vertices, values = _parts(name, source)
@@ -195,16 +195,12 @@ def _parts(name: str, source: Any) -> tuple[np.ndarray | None, Any]:
     return index, source
 
 
-def _pair(name: str, result: Any, comm: Comm) -> tuple[np.ndarray, np.ndarray]:
-    """Return vertices and one column of a ``Result``, names as bytes; collective."""
+def _pair(name: str, result: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return vertices and one column of a ``Result``, names as bytes, missing numbers as NaN; collective."""
     if name not in result.columns and FORMER_COLUMNS.get(name) in result.columns:
         raise unknown("column of the result", name, result.columns)
     value = name if name in result.columns else next(key for key in result.columns if key != "vertex")
-    columns = result.columns if result.named is None else result.named.columns
-    columns = {key: columns[key] for key in ("vertex", value)}
-    if result.named is not None:
-        columns = result.named.with_names(columns, comm)
-    return columns["vertex"], columns[value]
+    return result.kept_column(value)
 
 
 def _plain(name: str, column: Any) -> np.ndarray:
@@ -243,6 +239,9 @@ def _alike(name: str, values: np.ndarray, comm: Comm) -> np.ndarray:
     if kind == TEXT:
         values = values if text else np.zeros(values.size, "S1")
         return values.astype(f"S{comm.largest(max(values.itemsize, 1))}", copy=False)
+    with comm.together():
+        if kind.kind == "f" and not text and not empty:
+            refuse_rounded(values, name)
     return in_type(np.full(values.size, None) if text else values, kind, empty)
 
 
@@ -263,6 +262,8 @@ def placed(name: str, gids: np.ndarray, values: np.ndarray, block: EdgeBlock, co
         if column.dtype.kind == "b":
             raise UsageError(f"{name} is bool and lacks a value for some vertices; give one for each")
         if column.dtype.kind in "iuf":
+            with comm.together():
+                refuse_rounded(column, name)
             column = column.astype(np.float64)
             column[times == 0] = np.nan
         elif column.dtype.kind in "Mm":

@@ -22,6 +22,7 @@ from dgraph._support.threads import copied, shares
 from dgraph.comm import Comm, collective
 from dgraph.comm.base import Make
 from dgraph.errors import FORMER_COLUMNS, UsageError
+from dgraph.graph.build.attribute_columns import refuse_rounded
 from dgraph.result import arrow_tables, notebook
 from dgraph.result.columns import ROWS, UNREACHED, Columns, UnknownColumn, rows_at
 from dgraph.result.edge_values import EdgeValues
@@ -373,6 +374,25 @@ class Result(ResultTables):
         chosen = {name: rows[name] for name in ["vertex", *names]}
         infinity = INFINITY.get(self.algorithm, b"")
         save(path, chosen, self.comm, ids, infinity=infinity, nullable=self.nullable, threads=self.threads)
+
+    def kept_column(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return vertices, names as bytes, and a column as ``Graph.with_columns`` keeps it; collective.
+
+        Missing numbers are NaN, which makes integers float64 on all ranks.
+
+        Raises:
+            DataError: an integer that float64 rounds.
+        """
+        columns = self._with_names({key: self._numbers[key] for key in ("vertex", name)})
+        values = columns[name]
+        absent = arrow_tables.missing(name, values, self.nullable) if values.dtype.kind in "iuf" else None
+        if self.comm.total(absent is not None):
+            with self.comm.together():
+                refuse_rounded(values if absent is None else np.where(absent, 0, values), name)
+            values = values.astype(values.dtype if values.dtype.kind == "f" else np.float64)
+            if absent is not None:
+                values[absent] = np.nan
+        return columns["vertex"], values
 
     def _save_joined(self, path: str, column: str | None) -> None:
         """Write the rows with the columns of the graph's vertices, from rank 0; collective."""

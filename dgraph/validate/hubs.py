@@ -39,7 +39,7 @@ def hits(distributed: DistributedColumns, columns: Columns, parameters: Paramete
     rounding, moved = slack(distributed), "hubs are off by"
     near(distributed, hubs, _hubs(distributed, authorities), rounding, "hubs follow from authorities", moved)
     tol = parameters["tol"]
-    again = _hubs(distributed, arriving(distributed, hubs))
+    again = _hubs(distributed, _scaled(distributed, arriving(distributed, hubs)))
     change = near(distributed, hubs, again, 2 * tol + rounding, "the residual", moved)
     return ["hubs follow from authorities", f"one more iteration changes {change:.3g} of at most {2 * tol:.3g} (L1)"]
 

@@ -7,7 +7,7 @@ from battery import CASES
 from test_battery import combinations, solve
 
 import dgraph
-from dgraph.comm import SerialComm
+from dgraph.comm import SerialComm, world
 from dgraph.errors import DataError, UsageError
 
 
@@ -58,3 +58,34 @@ def test_limits_and_refusals():
     empty = dgraph.run("hits", dgraph.Graph.from_edges([], [], n=3, comm=SerialComm()))
     assert empty.converged
     assert not empty.columns["hubs"].any()
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("name", ["hits", "eigenvector"])
+@pytest.mark.parametrize("unit", [5e-324, 1e-310, 1e-300, 2e307])
+def test_weights_whose_products_vanish_or_overflow_are_refused(name, unit):
+    """A mean weight that floats cannot divide by is named; in another unit the scores are the same."""
+    comm, weights = world(), np.array([1.0, 3.0, 2.0, 1.0, 5.0, 4.0])
+    src, dst = np.array([0, 0, 1, 2, 3, 1]), np.array([1, 2, 2, 0, 2, 3])
+    mine = slice(comm.rank, None, comm.size)
+
+    def scores(unit, **parameters):
+        graph = dgraph.Graph.from_edges(src[mine], dst[mine], weights[mine] * unit, n=4, comm=comm)
+        result = dgraph.run(name, graph, tol=1e-12, max_iter=1000, validate=True, **parameters)
+        return list(result.columns.values())[1:]
+
+    for parameters in ({}, {"normalized": False})[: 1 + (name == "hits")]:
+        with pytest.raises(DataError, match=r"the mean weight is .*; multiply all weights by one number"):
+            scores(unit, **parameters)
+    near = 2.0**-890 if unit < 1 else 2.0**890
+    np.testing.assert_allclose(scores(near), scores(1.0), rtol=1e-9, atol=1e-15)
+
+
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize("name", ["hits", "eigenvector"])
+def test_a_mean_weight_that_rounds_to_0_is_refused(name):
+    graph = dgraph.Graph.from_edges([0, 1, 2], [1, 2, 0], [5e-324, 0, 0], comm=SerialComm())
+    with pytest.raises(DataError, match="the mean weight is 0, and"):
+        dgraph.run(name, graph)
+    zeros = dgraph.Graph.from_edges([0, 1, 2], [1, 2, 0], [0.0, 0.0, 0.0], comm=SerialComm())
+    assert dgraph.run(name, zeros).converged

@@ -3,14 +3,17 @@
 import io
 from pathlib import Path
 
+import emulated
 import numpy as np
 import pytest
 import scipy.sparse
+import signed_arcs
 from flat_run import flat_run
 from loading import loaded, written
 
 import dgraph
-from dgraph.comm import world
+from dgraph.algorithms.apsp import SEARCHES, VARIANTS
+from dgraph.comm import SerialComm, world
 from dgraph.errors import DataError
 from dgraph.graph.stored_graph import Graph
 
@@ -51,6 +54,85 @@ def test_weights_that_cannot_be_used_stop_the_algorithms_that_use_them(wrong, po
     column = distances(flat_run("sssp", file, source=1, directed=False, weights="unit", policy=policy))
     if world().rank == 0:
         assert column == {1: 0, 2: 1, 5: 2, 6: 3, 7: 4}
+
+
+OVERFLOWS = [
+    ("sssp", {"source": 0}), ("multi_source_sssp", {"sources": [0, 3]}),
+    ("multi_source_sssp", {"sources": [0, 3], "return_predecessors": True}),
+    ("multi_source_sssp", {"sources": [0, 3], "min_only": True}), ("closeness", {"weighted": True}),
+    *(("apsp", {"variant": variant}) for variant in VARIANTS),
+    ("apsp", {"return_predecessors": True}),
+]  # fmt: skip
+"""Algorithms that find distances by weights ≥ 0, with their parameters."""
+
+
+def overflowing(weights, comm=None, **options):
+    """Return the path of these weights, with its arcs spread over the ranks."""
+    ids = np.arange(len(weights))
+    return signed_arcs.graph(len(weights) + 1, ids, ids + 1, np.array(weights), comm, **options)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize(("name", "parameters"), OVERFLOWS)
+def test_distances_beyond_the_largest_float_are_refused(name, parameters):
+    """No vertex counts as unreached because a sum is infinite; a large sum that is finite is an answer."""
+    with pytest.raises(DataError, match=r"a distance through vertex 1 passes 1\.8e\+308; use small weights"):
+        dgraph.run(name, overflowing([1e308, 1e308, 1.0, 2.0]), **parameters)
+    dgraph.run(name, overflowing([8e307, 1.0, 1e300]), validate=name != "closeness", **parameters)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("name", ["sssp", "multi_source_sssp"])
+def test_distances_beyond_float32(name):
+    graph, which = overflowing(np.float32([3e38, 3e38, 1.0])), {"source": 0} if name == "sssp" else {"sources": [0]}
+    with pytest.raises(DataError, match=r"a distance through vertex 1 passes 3\.4e\+38"):
+        dgraph.run(name, graph, **which)
+    assert dgraph.run(name, graph, cutoff=3.1e38, **which).summary.get("reached", 2) == 2
+    assert dgraph.apsp(graph).summary["farthest"] == pytest.approx(6e38)
+    with pytest.raises(DataError, match=r"a distance through vertex 0 passes 3\.4e\+38"):
+        dgraph.apsp(overflowing([1e39, 1.0]), dtype="float32")
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_distances_beyond_the_largest_float_among_negative_weights(variant):
+    with pytest.raises(DataError, match=r"a distance through vertex [12] passes 1\.8e\+308"):
+        dgraph.apsp(overflowing([-1e308, -1e308, 1.0]), variant=variant)
+    with pytest.raises(DataError, match=r"a distance through vertex 1 passes 1\.8e\+308"):
+        dgraph.apsp(overflowing([1e308, 1e308, -1.0]), variant=variant)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("variant", ["bellman-ford", "workfront"])
+@pytest.mark.parametrize(("weights", "vertex"), [([-1e308, -1e308, 1.0], 2), ([1e308, 1e308, -1.0], 1)])
+def test_distances_of_one_source_among_negative_weights(variant, weights, vertex):
+    with pytest.raises(DataError, match=rf"a distance through vertex {vertex} passes 1\.8e\+308"):
+        dgraph.sssp(overflowing(weights), 0, variant=variant)
+
+
+@pytest.mark.mpi
+def test_a_sum_of_distances_beyond_the_largest_float_is_refused():
+    """Closeness would be 0, as that of a vertex that no other reaches."""
+    graph = signed_arcs.graph(3, np.array([0, 1]), np.array([2, 2]), np.array([1e308, 1e308]))
+    with pytest.raises(DataError, match=r"the sum of distances to vertex 2 passes 1\.8e\+308"):
+        dgraph.closeness(graph, weighted=True)
+
+
+@emulated.needs_compiler
+@pytest.mark.mpi_skip
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("multi_source_sssp", {"sources": [0, 3]}), ("closeness", {"weighted": True}),
+        *(("apsp", {"variant": variant}) for variant in ("auto", "blocked", "johnson")),
+        *(("apsp", {"variant": "johnson", "search": search}) for search in SEARCHES[1:]),
+        ("apsp", {"variant": "blocked", "products": "streamed"}),
+    ],
+)  # fmt: skip
+def test_distances_beyond_the_largest_float_are_refused_on_a_gpu(name, parameters):
+    graph = overflowing([1e308, 1e308, 1.0, 2.0], SerialComm())
+    with pytest.raises(DataError, match=r"a distance through vertex 1 passes 1\.8e\+308"):
+        flat_run(name, graph, backend=emulated.backend(), **parameters)
 
 
 @pytest.mark.mpi

@@ -12,6 +12,8 @@ from children import ROOT, run
 from report_schema import SCHEMA, violations
 
 from dgraph.cli import main
+from dgraph.cli.columns.conditions import load_chosen
+from dgraph.graph.stored_graph import Graph
 
 pytestmark = [pytest.mark.mpi_skip, pytest.mark.starts_children, pytest.mark.interpreted]
 
@@ -289,6 +291,30 @@ def test_a_condition_on_text_that_no_value_equals_names_the_nearest(dgraph, tmp_
     assert set(codes) == {code}, said
     assert message in said
     assert message or "no value" not in said
+
+
+@pytest.mark.parametrize(
+    ("condition", "sources"),
+    [
+        ('txt=="=x"', [0]), ('txt="=x"', [0]), ('txt!="=x"', [1, 2, 3, 4]), ('txt=" a "', [1]), ("txt= a ", []),
+        ('txt="""q"""', [2]), ("txt=a=b", [3]), ('txt="a=b"', [3]), ('txt=""', [4]), ('n<="2"', [0, 1]),
+        ('"n<"="5"', [3]), ('"n<" >= 4 ', [2, 3, 4]), ('weight="3"', [2]),
+    ],
+)  # fmt: skip
+def test_quoted_words_of_a_condition_are_texts_with_signs_blanks_and_marks(tmp_path, condition, sources):
+    """Row v of the file goes from v to v + 5."""
+    rows = '0,5,1,=x,1,2\n1,6,2," a ",2,3\n2,7,3,"""q""",3,4\n3,8,4,a=b,4,5\n4,9,5,,5,6\n'
+    (tmp_path / "t.csv").write_text(f"source,target,weight,txt,n,n<\n{rows}")
+    graph = load_chosen(Graph.load, str(tmp_path / "t.csv"), [condition], {})
+    assert sorted(graph.to_pandas().source.tolist()) == sources
+
+
+@pytest.mark.parametrize("condition", ['txt="a', 'txt="a"b', 'txt="', '"txt=a', '"t"xt=a', '"a"="b"="c"'])
+def test_marks_that_do_not_quote_a_whole_word_are_refused(dgraph, tmp_path, condition):
+    (tmp_path / "t.csv").write_text("source,target,txt\n0,1,a\n")
+    codes, said = dgraph(f"cc t.csv --where {condition}")
+    assert codes == [2]
+    assert "does not quote all of the word; close it at the end" in said
 
 
 def test_conditions_and_largest_rows_are_refused_by_name(dgraph, tmp_path):

@@ -1,10 +1,12 @@
 """Tables of vertices keep what their columns write: codes, names like numbers, integers that float64 rounds."""
 
+import numpy as np
 import pytest
 
+import dgraph
 from dgraph.cli import main
 from dgraph.cli.columns.vertex_file import read_vertex_file
-from dgraph.errors import DataError
+from dgraph.errors import DataError, UsageError
 
 pytest.importorskip("pyarrow")
 
@@ -32,6 +34,10 @@ def column(folder, values, named=False, place=1):
         (["NA", "a"], "string", ["NA", "a"]),
         (["NA", "NA"], "string", ["NA", "NA"]),
         (["", ""], "null", [None, None]),
+        (["  a ", '"  b "', " c"], "string", ["  a ", "  b ", " c"]),
+        ([" 5", "6 "], "int64", [5, 6]),
+        ([" 007", "7 "], "string", [" 007", "7 "]),
+        ([" 18446744073709551615", "1"], "string", [" 18446744073709551615", "1"]),
     ],
 )
 def test_columns_whose_numbers_are_codes_are_text(tmp_path, values, kind, wanted):
@@ -42,6 +48,27 @@ def test_vertices_are_names_or_integers_as_the_graph_says(tmp_path):
     assert column(tmp_path, ["007", "7"], place=0) == ("int64", [7, 7])
     assert column(tmp_path, ["007", "NA"], named=True, place=0) == ("string", ["007", "NA"])
     assert column(tmp_path, ["0x7", "7"], place=0) == ("string", ["0x7", "7"])
+
+
+def test_text_with_line_breaks_is_read_back_from_results(tmp_path):
+    """A table of more than a block of pyarrow's, a mebibyte, written as a result: no row ends inside quotes."""
+    rows = 40_000
+    words = np.array(["one\ntwo\r\nthree, " + "x" * 20] * rows, object)
+    result = dgraph.bfs(dgraph.Graph.load(f"path:{rows}").with_columns(word=words), 0)
+    result.save(tmp_path / "a.csv", attributes=True)
+    assert (tmp_path / "a.csv").stat().st_size > 1 << 20
+    table = read_vertex_file(tmp_path / "a.csv", False)
+    assert table["vertex"].to_numpy().tolist() == list(range(rows))
+    assert table["word"].to_pylist() == words.tolist()
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".txt"])
+def test_results_with_durations_are_refused_in_text(tmp_path, suffix):
+    graph = dgraph.Graph.load("path:3").with_columns(took=np.array([1, 2, 3], "m8[s]"))
+    with pytest.raises(UsageError, match="column took holds durations" if suffix == ".csv" else "room for one column"):
+        dgraph.cc(graph).save(tmp_path / f"a{suffix}", attributes=True)
+    dgraph.cc(graph).save(tmp_path / "a.parquet", attributes=True)
+    assert read_vertex_file(tmp_path / "a.parquet", False)["took"].cast("int64").to_pylist() == [1, 2, 3]
 
 
 def test_columns_of_one_name_are_refused(tmp_path):

@@ -1,5 +1,6 @@
 """Attributes of edges that are read from files, and kept in stores."""
 
+import gzip
 import json
 import zlib
 from pathlib import Path
@@ -70,6 +71,45 @@ def test_columns_without_a_value_in_some_or_all_rows(folder, suffix):
     assert kinds == {"none": np.dtype(float if suffix == ".csv" else object), "one": np.dtype(object)}
     assert graph.filter_edges(lambda e: e.one == "a").m == 1
     assert graph.filter_edges(lambda e: e.none.isna()).m == rows
+
+
+@pytest.mark.parametrize(("suffix", "separator"), [(".csv", ","), (".csv.gz", ","), (".tsv", "\t"), (".txt", ";")])
+def test_blanks_at_the_ends_of_kept_text_are_part_of_it(folder, suffix, separator):
+    """Fields of text are those of pandas, quoted or not; numbers, booleans and times may have blanks around them."""
+    pytest.importorskip("pyarrow")
+    path = folder / f"a{suffix}"
+    rows = [
+        "source,target,word,count,share,late,when,code", "0,1,  a , 5, 1.5 , true,2024-03-01 , 007",
+        '1,2,"  b ",6 ,2, false, 2024-03-02,7', "2,3,c ,7,  3e2,true,2024-03-03,8", '3,4,"d",8,4,true,2024-03-04, 9 ',
+    ]  # fmt: skip
+    if world().rank == 0:
+        with (gzip.open if suffix.endswith(".gz") else open)(path, "wt") as file:
+            file.write("\n".join(rows).replace(",", separator) + "\n")
+    world().total(1)
+    graph = dgraph.Graph.load(path, keep="word,count,share,late,when,code")
+    kinds = {name: column.kind.str for name, column in graph.block.attributes.items()}
+    assert kinds == {"word": "|O", "count": "<i8", "share": "<f8", "late": "|b1", "when": "<M8[us]", "code": "|O"}
+    table, expected = graph.to_pandas(), pd.read_csv(path, sep=separator, dtype={"code": str})
+    if table is not None:
+        table = table.sort_values("source")
+        for name in ("word", "code"):
+            assert table[name].tolist() == expected[name].tolist()
+        assert table["count"].tolist() == [5, 6, 7, 8]
+        assert table.share.tolist() == [1.5, 2, 300, 4]
+        assert table.late.tolist() == [True, False, True, True]
+        assert table.when.dt.day.tolist() == [1, 2, 3, 4]
+
+
+def test_blanks_in_quotes_are_kept_where_blanks_separate_columns(folder):
+    """Runs of blanks between fields are one separator; inside a quoted field they are text."""
+    pytest.importorskip("pyarrow")
+    path = folder / "a.txt"
+    if world().rank == 0:
+        path.write_text('source target  word\n 0  1   "  a  b "  \n1 2 c"d\n2 3  "e""  f"\n3 4 ""\n')
+    world().total(1)
+    table = dgraph.Graph.load(path, keep="word").to_pandas()
+    if table is not None:
+        assert table.sort_values("source").word.fillna("none").tolist() == ["  a  b ", 'c"d', 'e"  f', "none"]
 
 
 def test_text_that_cannot_be_kept_is_refused(folder):

@@ -21,7 +21,7 @@ from simulated import on_ranks
 
 from dgraph.cli import main
 from dgraph.comm import SerialComm
-from dgraph.errors import OutputError, UsageError
+from dgraph.errors import DataError, OutputError, UsageError
 from dgraph.graph.formats.edge_list import read_edge_list
 from dgraph.graph.stored_graph import Graph
 from dgraph.result.files.graph_writers import GRAPH_WRITERS, save_graph
@@ -253,6 +253,45 @@ def test_kept_columns_are_written_and_read_back(suffix, named, ranks, tmp_path):
         assert pd.read_parquet(tmp_path / "kept.parquet")["text"].isna().sum() == 1
     with pytest.raises(UsageError, match=r"\.wel has no place for kept columns"):
         save_graph(tmp_path / "kept.wel", Graph.from_pandas(edges, keep=keep).block, SerialComm())
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_durations_are_refused_in_csv_and_read_back_from_parquet(ranks, tmp_path):
+    """A file of text has no form of durations that is read back: the column is named."""
+    edges = pd.DataFrame({"source": [0, 1, 2], "target": [1, 2, 3]})
+    edges["took"] = pd.to_timedelta([1, 2_000_000_000, None], unit="ns")
+
+    def convert(comm):
+        graph = Graph.from_pandas(edges if comm.rank == 0 else edges[:0], keep=["took"], comm=comm)
+        save_graph(tmp_path / "a.parquet", graph.block, comm)
+        with pytest.raises(UsageError, match=r"a.csv: column took holds durations"):
+            save_graph(tmp_path / "a.csv", graph.block, comm)
+
+    on_ranks(ranks, convert)
+    assert not (tmp_path / "a.csv").exists()
+    again = Graph.load(tmp_path / "a.parquet", keep="took").to_pandas()
+    pd.testing.assert_frame_equal(again, edges, check_dtype=False)
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_times_to_the_nanosecond_and_line_breaks_of_kept_text_in_csv(ranks, tmp_path):
+    """Times come back with their nanoseconds. A line break is written, noted, and refused by line where it is read."""
+    edges = pd.DataFrame({"source": [0, 1, 2], "target": [1, 2, 3], "text": ["a", "b\n5,6,7", "c"]})
+    edges["time"] = pd.to_datetime([1, 1_700_000_000_000_000_001, None], unit="ns")
+    for keep, broken in (("time", False), ("text", True)):
+        path = tmp_path / f"{keep}.csv"
+
+        def convert(comm, keep=keep, path=path):
+            graph = Graph.from_pandas(edges if comm.rank == comm.size - 1 else edges[:0], keep=[keep], comm=comm)
+            return save_graph(path, graph.block, comm)
+
+        notes = on_ranks(ranks, convert)
+        assert [any("text of text has line breaks" in note for note in own) for own in notes] == [broken] * ranks
+        pd.testing.assert_series_equal(pd.read_csv(path, parse_dates=["time"][: not broken])[keep], edges[keep])
+    again = Graph.load(tmp_path / "time.csv", keep="time").to_pandas()
+    pd.testing.assert_series_equal(again["time"], edges["time"])
+    with pytest.raises(DataError, match=r"text.csv:3: got '1,2,\"b'; a quotation mark is not closed on its line"):
+        Graph.load(tmp_path / "text.csv", keep="text")
 
 
 def test_what_a_format_cannot_hold_is_refused(tmp_path):

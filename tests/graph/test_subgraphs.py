@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import dgraph
 from dgraph.comm import world
-from dgraph.errors import UsageError
+from dgraph.errors import DataError, UsageError
 from dgraph.graph import subgraph
 
 pytestmark = pytest.mark.mpi
@@ -236,3 +236,44 @@ def test_graphs_of_other_libraries(directed, names):
     assert isinstance(other, igraph.Graph)
     assert (other.is_directed(), other.vs["name"], other.vs["label"]) == (directed, nodes, [f"n{i}" for i in range(12)])
     np.testing.assert_array_equal(np.array(list(other.get_adjacency(attribute="weight"))), nx.to_numpy_array(G, nodes))
+
+
+@pytest.mark.parametrize("names", [False, True])
+def test_unreached_vertices_have_no_value_in_columns_of_results(names):
+    """As in the DataFrame of the result: no comparison but != chooses them, on ranks without one, too."""
+    graph, _ = both_graphs(12, [(v, v + 1) for v in range(8)], True, names)
+    source = "v000" if names else 0
+    several = dgraph.multi_source_sssp(graph, sources=[source])
+    results = {
+        "hops": (dgraph.bfs(graph, source), "distance"), "far": (dgraph.sssp(graph, source), "distance"),
+        f"distance_{source}": (several, f"distance_{source}"),
+    }  # fmt: skip
+    kept = graph.with_columns(**{name: result for name, (result, _) in results.items()})
+    assert all(kept.columns[name].dtype == np.float64 for name in results)
+    assert kept.filter_vertices(lambda v: v.hops >= 2).n == 7
+    assert kept.filter_vertices(lambda v: v.hops.isna()).n == 3
+    assert kept.filter_vertices(lambda v: v.hops != 2).n == 11
+    for name, (result, column) in results.items():
+        rows = result.to_pandas()
+        chosen = kept.filter_vertices(lambda v, name=name: v[name] > 4)
+        if rows is not None:
+            assert chosen.n == (rows[column] > 4).sum()
+    everything = graph.with_columns(core=dgraph.kcore(graph))
+    assert everything.columns["core"].dtype == np.int64
+    if not names:
+        before = graph.with_columns(predecessor=dgraph.bfs(graph, source))
+        assert before.filter_vertices(lambda v: v.predecessor < 3).n == 3
+
+
+def test_integers_of_a_result_that_float64_rounds_are_refused_as_a_column():
+    mine = slice(world().rank, None, world().size)
+    ends, weights = np.array([[0, 1], [1, 2]])[:, mine], np.array([2**53, 1])[mine]
+    result = dgraph.sssp(dgraph.Graph.from_edges(*ends, weights, n=4), 0)
+    with pytest.raises(DataError, match=r"distance\[\d\] is 9007199254740993, and float64 would round it"):
+        dgraph.Graph.from_edges(*ends, n=4).with_columns(distance=result)
+    reached = dgraph.Graph.from_edges(*ends, n=3)
+    column = reached.with_columns(distance=dgraph.sssp(dgraph.Graph.from_edges(*ends, weights), 0)).columns["distance"]
+    assert column.dtype == np.int64
+    values = (np.array([0, 1])[mine], np.array([2**53 + 1, 5])[mine])
+    with pytest.raises(DataError, match="float64 would round it"):
+        reached.with_columns(x=values)

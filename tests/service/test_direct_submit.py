@@ -12,13 +12,14 @@ from dgraph.service.front.routes.direct_submit import DirectSubmit
 from dgraph.service.messages import Frames, encode
 
 JOB = {"graph": "g", "algorithm": "bfs", "parameters": {"source": 3}, "cache": False}
-VALID = [("", JOB), ("?wait=5&top=2", JOB), ("?wait=5&top=1&top=3", JOB)]
+VALID = [("", JOB), ("?wait=5&top=2", JOB)]
 INVALID = [
     ("?wait=5&unknown=1", JOB), ("", {**JOB, "source": 1}), ("", {**JOB, "parameters": {"source": 1, "weight": "w"}}),
     ("?wait=-1", JOB), ("?top=x", JOB), ("?wait=", JOB), ("?wait=nan", JOB), ("", {**JOB, "more": 1}), ("", [JOB]),
     ("", {**JOB, "priority": "1"}), ("", {**JOB, "graph": "no such"}), ("", {**JOB, "graph": "absent"}), ("", b"{"),
     ("", {**JOB, "algorithm": "x"}), ("", {**JOB, "parameters": {"sorce": 1}}), ("", b"\xff"), ("", b""),
     ("", b"[" * 100_000), ("", {**JOB, "mode": "write"}), ("?wait=5", {**JOB, "parameters": {"source": 99}}),
+    ("?wait=5&top=1&top=3", JOB), ("", b'{"graph": "g", "algorithm": "cc", "graph": "g"}'),
     ("", b'{"graph": "' + b"g" * (2 << 20) + b'"}'),
 ]  # fmt: skip
 

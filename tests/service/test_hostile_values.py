@@ -54,6 +54,30 @@ async def test_no_body_has_a_number_that_is_not_finite_or_half_a_surrogate_pair(
 
 
 @serving
+async def test_a_key_that_stands_twice_is_refused_by_name(one):
+    """In the body itself and in objects inside it, with equal and with other values; no job is made."""
+    await one.load()
+    before = len(one.ranks.calls)
+    for method, path, text, key in (
+        ("POST", "/v1/jobs", JOB + ', "graph": "h"}', "graph"),
+        ("POST", "/v1/jobs", '{"graph": "g", "algorithm": "bfs", "parameters": {"source": 1, "source": 2}}', "source"),
+        ("POST", "/v1/jobs", JOB + ', "where": {"column": "a", "value": 1, "value": 1}}', "value"),
+        ("POST", "/v1/jobs?wait=1&top=3", JOB + r', "gr\u0061ph": "g"}', "graph"),
+        ("POST", "/v1/graphs", '{"name": "n", "source": "path:3", "name": "m"}', "name"),
+        ("POST", "/v1/graphs", '{"name": "n", "source": "path:3", "options": {"seed": 1, "seed": 1}}', "seed"),
+        ("PATCH", "/v1/graphs/g", '{"pinned": true, "pinned": false}', "pinned"),
+        ("POST", "/v1/graphs/g/edges", '{"add": [[0, 1]], "add": []}', "add"),
+        ("POST", "/v1/graphs/g/path", '{"source": 1, "target": 2, "source": 2}', "source"),
+        ("POST", "/v1/estimate", '{"graph": "g", "graph": "g", "algorithm": "bfs"}', "graph"),
+    ):
+        answer = await one.http.request(method, path, content=text, headers=HEADERS)
+        assert answer.status_code == 422, (text, answer.text)
+        assert f"an object has the key '{key}' more than once" in answer.json()["detail"]
+    assert len(one.ranks.calls) == before
+    assert (await one.http.get("/v1/jobs")).json() == {"jobs": [], "cursor": None}
+
+
+@serving
 async def test_whole_pairs_and_texts_that_look_like_numbers_are_taken(one):
     await one.load()
     for source in (r'"\ud83d\ude00"', '"NaN"', '"1e999"', '"' + "7" * 250 + '"', "1e2", "1"):

@@ -23,6 +23,20 @@ async def test_every_route_refuses_unknown_words_of_the_query(one):
 
 
 @serving
+async def test_a_word_that_stands_twice_is_refused_by_name(one):
+    await one.load()
+    job = {"graph": "g", "algorithm": "bfs", "parameters": {"source": 1}}
+    for method, path, word in (
+        ("POST", "/v1/jobs?top=3&top=4", "top"), ("POST", "/v1/jobs?wait=1&t%6Fp=3&top=3", "top"),
+        ("GET", "/v1/jobs?limit=3&limit=1", "limit"), ("GET", "/v1/graphs/g?version=1&version=1", "version"),
+    ):  # fmt: skip
+        answer = await one.http.request(method, path, json=job if method == "POST" else None)
+        assert answer.status_code == 400, answer.text
+        assert f"has '{word}' 2 times; leave all but one out" in answer.json()["detail"]
+    assert "run" not in [name for name, _ in one.ranks.calls]
+
+
+@serving
 async def test_the_nearest_word_is_named(one):
     await one.load()
     job = {"graph": "g", "algorithm": "bfs", "parameters": {"source": 1}}

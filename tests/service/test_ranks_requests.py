@@ -225,6 +225,23 @@ def test_a_kept_column_selects_the_vertices_of_the_next_job(served, local):
             where={"column": "colour", "value": 5})  # fmt: skip
 
 
+def test_unreached_vertices_are_not_selected_by_a_kept_distance(served, local):
+    """Nor are they after the graph was opened again: the column's file has no value for them."""
+    distance = dgraph.bfs(local, 1).to_pandas().distance
+    reached = int(distance.notna().sum())
+    assert reached < local.n
+    for opened in (False, True):
+        if opened:
+            served.call("drop", graph="web")
+            served.reopen("web")
+        else:
+            served.run("web", "bfs", parameters={"source": 1}, mode="mutate", column="hops")
+        for compared, rows in ((">=", reached), ("<=", 1), ("!=", local.n)):
+            value = 0 if compared != "!=" else 10**6
+            there = served.run("web", "cc", where={"column": "hops", "is": compared, "value": value}, job=f"c{opened}")
+            assert there["rows"] == rows
+
+
 def test_mode_write_writes_the_file(served, local):
     path = served.state / "cores.csv"
     served.run("web", "kcore", mode="write", write=str(path))

@@ -12,6 +12,7 @@ from dgraph.algorithms.base import Algorithm, Answer, Parameter, ResultColumn, a
 from dgraph.algorithms.edge_rule import AS_SIMPLE
 from dgraph.algorithms.many_sources.drawn_sources import PIECE, RANDOM_STATE, K, sources_of
 from dgraph.algorithms.vertex_values import lids_of
+from dgraph.algorithms.weight_checks import refuse_through
 from dgraph.engine.rounds.context import Context
 
 
@@ -45,6 +46,9 @@ class Closeness(Algorithm):
         """Search from all or from the drawn sources; collective."""
         sources = sources_of(ctx, self.k, self.random_state)
         reached = ctx.solver("searches" if self.weighted else "reach").solve(ctx, sources, self)
+        if self.weighted:
+            passed = ctx.local.original[: ctx.local.masters][np.isinf(reached.far)]
+            refuse_through(ctx, passed, float(np.finfo(np.float64).max), "the sum of distances to")
         depth = {} if self.weighted else {"depth": reached.depth}
         near, drawn = np.zeros(ctx.local.masters), np.zeros(ctx.local.masters, bool)
         lids = lids_of(ctx.local, sources)

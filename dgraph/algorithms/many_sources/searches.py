@@ -49,7 +49,8 @@ class SearchesByPrograms(RowSolver):
                     continue
                 distances = column() if callable(column) else column
                 near = _reached(distances)
-                result.far[near] += distances[near]
+                with np.errstate(over="ignore"):  # closeness refuses infinite sums
+                    result.far[near] += distances[near]
                 result.reached += near
                 if lid >= 0:
                     result.reached[lid] -= 1
@@ -92,6 +93,9 @@ class Searches(LaneSearch):
             return LanePlan(None, "one after the other", short)
         if self.integral and self.most * n >= EXACT:
             return LanePlan(None, "one after the other", "distances may exceed float64's integers")
+        passes_end = self.most * max(n - 1, 1) >= float(np.finfo(np.float64 if self.integral else self.dtype).max)
+        if passes_end and self.work.limit is None:
+            return LanePlan(None, "one after the other", "distances may exceed the largest float, which sssp refuses")
         reason = "the graph fits each rank" if comm.size > 1 else "there is one rank"
         passes = plan_by_weights(self.ctx, len(self.sources), self.team.size, LINE // self.dtype.itemsize)
         return LanePlan(passes, "shared out among ranks and threads", reason)

@@ -123,7 +123,8 @@ def array_searches(
             distance = np.full(len(lanes), none)
             distance[source], falls = 0, len(entered) > 0
             while falls:
-                lowered = np.minimum.reduceat(distance[tails] + tolls, into[entered])
+                with np.errstate(over="ignore"):  # beyond the limit; without one, such weights are sssp's
+                    lowered = np.minimum.reduceat(distance[tails] + tolls, into[entered])
                 before = distance[entered]
                 falls = (lowered < before).any()
                 distance[entered] = np.minimum(lowered, before)

@@ -1,5 +1,7 @@
 """Conditions of ``--where``: a column of edges, a comparison, and a value of the column's type.
 
+A column or value in quotation marks may hold signs, and blanks at its ends: ``txt=="=x"``; ``""`` is a mark inside.
+
 :func:`load_chosen` loads a graph with the columns that conditions compare, and takes the edges that fulfil them.
 """
 
@@ -24,7 +26,8 @@ SIGNS = {
     "<=": operator.le, ">=": operator.ge, "==": operator.eq, "!=": operator.ne, "=": operator.eq, "<": operator.lt,
     ">": operator.gt,
 }  # fmt: skip
-FORM = re.compile(r"\s*(.*?)\s*(<=|>=|==|!=|=|<|>)\s*(.*?)\s*", re.DOTALL)
+QUOTED = r'"(?:[^"]|"")*"'
+FORM = re.compile(rf"\s*({QUOTED}|.*?)\s*(<=|>=|==|!=|=|<|>)\s*({QUOTED}|.*?)\s*", re.DOTALL)
 SPELT = {"true": True, "false": False}
 """Words for values of a column of booleans."""
 
@@ -38,11 +41,31 @@ READERS: Mapping[str, Callable[[str], Any]] = {
 
 
 def parted(condition: str) -> tuple[str, str, str]:
-    """Return column, comparison and value of a condition; raise a UsageError if it has another form."""
+    """Return column, comparison and value of a condition, quoted words without their marks.
+
+    Raises:
+        UsageError: a condition of another form.
+    """
     match = FORM.fullmatch(condition)
     if match is None or not match[1]:
         raise UsageError(f"--where {condition!r}: write a column, one of {' '.join(SIGNS)}, and a value")
-    return match[1], match[2], match[3]
+    return _unquoted(match[1], condition), match[2], _unquoted(match[3], condition)
+
+
+def _unquoted(word: str, condition: str) -> str:
+    """Return a word without the marks of a quoted one, as in CSV.
+
+    Raises:
+        UsageError: a mark at its beginning that does not quote all of it.
+    """
+    if not word.startswith('"'):
+        return word
+    if not re.fullmatch(QUOTED, word):
+        raise UsageError(
+            f"--where {condition!r}: the quotation mark before {word[1:]!r} does not quote all of the word; close it "
+            'at the end, and double marks inside, as in "say ""x"""'
+        )
+    return word[1:-1].replace('""', '"')
 
 
 def load_chosen(

@@ -12,7 +12,7 @@ import numpy as np
 
 from dgraph._support.extras import extra
 from dgraph.errors import DataError, OutputError, UsageError
-from dgraph.graph.formats.kept_text import CODE, any_text, are_floats
+from dgraph.graph.formats.kept_text import CODE, any_text, are_floats, without_blanks
 
 SUFFIXES = (".csv", ".parquet", ".arrow", ".feather")
 
@@ -79,12 +79,12 @@ def has_vertex_column(path: Path) -> bool:
 
 def _with_texts(path: str | Path, table: Any, named: bool, vertex: str | None) -> Any:
     """Return a table with columns as text whose numbers are names or codes (007, 0x10), or are rounded by float64."""
-    from pyarrow import csv, string, types
+    from pyarrow import string, types
 
-    everything = csv.ConvertOptions(column_types=dict.fromkeys(table.column_names, string()))
-    texts = csv.read_csv(path, convert_options=everything)
+    texts = _read_csv(path, column_types=dict.fromkeys(table.column_names, string()))
     for place, name in enumerate(table.column_names):
-        kind, text = table.field(name).type, texts[name]
+        kind, written = table.field(name).type, texts[name]
+        text = without_blanks(written)
         real = types.is_floating(kind)
         if name == vertex or (vertex is None and place == 0):
             as_text = named or any_text(text, "^[-+]?0[xX]")
@@ -95,7 +95,7 @@ def _with_texts(path: str | Path, table: Any, named: bool, vertex: str | None) -
                 types.is_null(kind) and any_text(text, ".")
             )  # NA in every row, such as Namibia's code
         if as_text:
-            table = table.set_column(place, name, text)
+            table = table.set_column(place, name, written)
     return table
 
 
@@ -106,11 +106,18 @@ def _read(path: str | Path) -> Any:
         raise UsageError(f"{path}: a table of vertices is read from .csv, .parquet and .arrow; write one of these")
     pyarrow = extra("pyarrow", f"{suffix} files")
     if suffix == ".csv":
-        from pyarrow import csv
-
-        return csv.read_csv(path)
+        return _read_csv(path)
     if suffix == ".parquet":
         from pyarrow import parquet
 
         return parquet.read_table(path)
     return pyarrow.ipc.open_file(str(path)).read_all()
+
+
+def _read_csv(path: str | Path, **convert: Any) -> Any:
+    """Return the table of a ``.csv``; quoted fields may hold line breaks."""
+    from pyarrow import csv
+
+    return csv.read_csv(
+        path, parse_options=csv.ParseOptions(newlines_in_values=True), convert_options=csv.ConvertOptions(**convert)
+    )

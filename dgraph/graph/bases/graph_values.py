@@ -218,7 +218,8 @@ class GraphValues(GraphIdentity):
                 pass all); a pair (vertices, values) in any order, any share a rank; a dict vertex → value; or a pandas
                 Series, or the column of that name of a DataFrame, with the vertices as its index.
 
-        Vertices that have no value there have NaN, which makes integers float64, or None for text.
+        Vertices that have no value there, or a missing one of a ``Result`` (an unreached vertex's distance), have NaN,
+        which makes integers float64, or None for text. A comparison with a missing value is False, ``!=`` True.
 
         Raises:
             UsageError: too few or too many values, values of another type, a vertex that the graph does not have.

@@ -27,8 +27,10 @@ from dgraph.graph.kept_rules import kept_rules
 if TYPE_CHECKING:
     from dgraph.graph.load_options import LoadOptions
 
-KINDS = ("int64", "float64", "bool", "timestamp[us]")
+KINDS = ("int64", "float64", "bool", "timestamp[us]", "timestamp[ns]")
 """Types that a column may have, beside text: the first that holds the values of all ranks."""
+BLANKS = re.compile(rb'(?<![^ \t\n])("(?:[^"\n]|"")*")|[ \t]+')
+"""A quoted field, as group 1, or blanks between fields."""
 CODE = "^([+]|-?0[0-9xX])"
 """Form of a number that a numeric type would not keep as it is written."""
 
@@ -39,9 +41,10 @@ def read_kept(
 ) -> dict[str, EdgeAttribute]:  # fmt: skip
     """Return the columns that ``options.keep`` names, of the lines from ``begin`` on; collective.
 
-    An empty field is missing, and a column without a value is float64. Blanks around fields are left out. A column with
-    a number that begins like 007, 0x10 or +5 is text, as numbers would lose how it is written; the load line says so. A
-    boolean is written true or false.
+    An empty field is missing, and a column without a value is float64. Blanks around a field are part of a text, as
+    they are for pandas and Polars, and not of a number, boolean or time; where blanks separate columns, they are left
+    out. A column with a number that begins like 007, 0x10 or +5 is text, as numbers would lose how it is written; the
+    load line says so. A boolean is written true or false.
 
     Args:
         path: the file.
@@ -88,21 +91,22 @@ def read_kept(
                 take(text)
     with comm.together():
         columns = {name: _joined(chunks) for name, chunks in pieces.items()}
+        trimmed = {name: without_blanks(column) for name, column in columns.items()}
         rows = len(next(iter(columns.values())))
         if rows != edges:
             raise DataError(
                 f"{path}: this rank read {edges:,} edges and {rows:,} rows of kept columns; lines differ in form; "
                 "quote fields that hold the separator, and remove comments behind data"
             )
-        fits = [[_fits(text, kind, options.decimal) for kind in KINDS] for text in columns.values()]
-        fits = [[*fit, not any_text(text, CODE)] for fit, text in zip(fits, columns.values(), strict=True)]
+        fits = [[_fits(text, kind, options.decimal) for kind in KINDS] for text in trimmed.values()]
+        fits = [[*fit, not any_text(text, CODE)] for fit, text in zip(fits, trimmed.values(), strict=True)]
     fits_all = comm.allreduce(np.array(fits, np.int64).ravel(), "min").reshape(-1, len(KINDS) + 1)
     with comm.together():
         arrays = {}
         for (name, column), (*kinds, plain) in zip(columns.items(), fits_all.tolist(), strict=True):
             if codes := any(kinds[:2]) and not plain:
                 facts.notes.append(f"{name} is kept as text: it holds numbers that begin like 007, 0x10 or +5")
-            typed = _as(column, KINDS[kinds.index(1)], options.decimal) if any(kinds) and not codes else column
+            typed = _as(trimmed[name], KINDS[kinds.index(1)], options.decimal) if any(kinds) and not codes else column
             arrays[name] = of_arrow(typed, f"{path}: {name}")
     return attributes_of(arrays, rules, edges, comm)
 
@@ -122,7 +126,7 @@ def _plain(text: np.ndarray, separator: str, comments: str) -> bytes:
     lines = re.sub(rb"(?m)^[ \t]*(?:%s)?\r?\n" % mark.encode("latin-1"), b"", lines)
     if not separator:
         lines = re.sub(rb"(?m)^[ \t]+|[ \t]+(?=\r?$)", b"", lines)
-        lines = re.sub(rb"[ \t]+", b" ", lines)
+        lines = BLANKS.sub(lambda match: match[1] or b" ", lines)
     return lines
 
 
@@ -149,9 +153,15 @@ def _take(csv: Any, path: str, lines: bytes, names: Sequence[str], separator: st
 
 def _joined(chunks: list) -> Any:
     import pyarrow
+
+    return pyarrow.chunked_array(chunks, pyarrow.string())
+
+
+def without_blanks(texts: Any) -> Any:
+    """Return a column of text without the blanks and tabs around its values, as pyarrow reads numbers."""
     from pyarrow import compute
 
-    return compute.utf8_trim(pyarrow.chunked_array(chunks, pyarrow.string()), " \t")
+    return compute.utf8_trim(texts, " \t")
 
 
 def _fits(column: Any, kind: str, decimal: str) -> bool:

@@ -32,7 +32,7 @@ def rows(columns: Mapping[str, np.ndarray], nullable: Collection[str], separator
     used: list[np.ndarray] = []
     for name, values in columns.items():
         text, kept = _cells(values)
-        mask = np.isnat(values) if values.dtype.kind in "Mm" else missing(name, values, nullable)
+        mask = np.isnat(values) if values.dtype.kind == "M" else missing(name, values, nullable)
         if mask is not None:
             kept[mask] = False
         cells.append(text)
@@ -50,7 +50,7 @@ def _cells(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return values as text in a byte matrix (rows, width), and a mask of the used cells."""
     if values.dtype.kind in "iu":
         return digits(values.astype(np.uint64 if values.dtype.kind == "u" else np.int64))
-    if values.dtype.kind in "bMm":
+    if values.dtype.kind in "bM":
         words = values.astype("S")
     else:
         words = _quoted(values) if values.dtype.kind == "S" else np.array(list(map(str, values.tolist())), "S")

@@ -13,6 +13,7 @@ from dgraph._support.writable import check_writable
 from dgraph.comm import Comm
 from dgraph.errors import UsageError, unknown
 from dgraph.graph.block import EdgeBlock
+from dgraph.graph.edge_attributes import EdgeAttribute
 from dgraph.graph.exports.edge_table import edge_columns
 from dgraph.graph.ids import ConsecutiveIds
 from dgraph.graph.rows import merge_parallel
@@ -158,6 +159,9 @@ def _notes(path: Path, block: EdgeBlock, comm: Comm) -> list[str]:
         notes.append("vertices are numbered in the order of their names, and the names are not in it")
     elif suffix not in BY_ORIGINAL and not (isinstance(block.ids, ConsecutiveIds) and block.ids.base == base):
         notes.append(f"vertices are numbered {base} .. {base + block.n - 1} in the order of their ids")
+    if suffix == ".csv":
+        broken = [name for name, column in block.attributes.items() if comm.largest(_has_breaks(column))]
+        notes += [f"text of {name} has line breaks, with which it is not read from .csv" for name in broken]
     if not block.directed and suffix in ONE_WAY:
         notes.append("each edge is listed once: read it with --undirected (directed=False)")
     if not block.directed and suffix in BOTH_ARCS:
@@ -166,6 +170,13 @@ def _notes(path: Path, block: EdgeBlock, comm: Comm) -> list[str]:
     if lost and suffix in ENDS_ONLY:
         notes.append(f"{lost} vertices without an edge have no line, and are not in it")
     return notes
+
+
+def _has_breaks(column: EdgeAttribute) -> bool:
+    """Return True if a text of this rank's arcs has a line break."""
+    if column.words is None:
+        return False
+    return bool(np.isin(column.values, np.flatnonzero(np.char.find(column.words, b"\n") >= 0)).any())
 
 
 def _isolated_end(block: EdgeBlock, comm: Comm) -> int:

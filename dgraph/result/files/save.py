@@ -129,13 +129,19 @@ def save(path: str | os.PathLike, columns: Columns, comm: Comm, key: np.ndarray 
         more: the other arguments of :class:`FileRows`.
 
     Raises:
-        UsageError: an unknown suffix, or one whose writer is not installed; what :func:`refuse_names` refuses.
+        UsageError: an unknown suffix, or one whose writer is not installed; what :func:`refuse_names` refuses;
+            durations in text.
         OutputError: the system refused on some rank; the incomplete file is removed.
     """
     _check_on_root(path, comm)
-    for values in columns.values():
+    for name, values in columns.items():
         if values.dtype.kind == "S":
             refuse_names(path, values, comm)
+        elif values.dtype.kind == "m" and Path(path).suffix in (".csv", ".txt"):
+            raise UsageError(
+                f"{path}: column {name} holds durations, which have no form in {Path(path).suffix} that is read back; "
+                "write .parquet or .arrow, or convert the column to numbers of a unit"
+            )
     rows = FileRows(columns, comm, key, **more)
     with shared_file(Path(path), comm) as file:
         WRITERS[Path(path).suffix](file, rows)

@@ -14,6 +14,7 @@ import numpy as np
 from dgraph.comm import Comm
 from dgraph.errors import DataError
 from dgraph.graph.stored_graph import Graph
+from dgraph.result.files.save import save
 from dgraph.result.files.shared_file import output_errors
 from dgraph.result.result import Result
 
@@ -24,7 +25,7 @@ def keep_column(name: str, result: Result, store: Path) -> None:
     """Write the column that ``Graph.with_columns`` takes from a result to the folder ``store``; collective."""
     value = name if name in result.columns else next(key for key in result.columns if key != "vertex")
     draft = store / f".{name}{SUFFIX}"
-    result.save(draft, value)
+    save(draft, dict(zip(("vertex", value), result.kept_column(value), strict=True)), result.comm)
     with result.comm.together(), output_errors(store):
         if result.comm.rank == 0:
             os.replace(draft, store / f"{FILE}{name}{SUFFIX}")

@@ -1,7 +1,7 @@
-"""Checks of every request before its route: the words of its query, and the values of its JSON.
+"""Checks of every request before its route: the words of its query, and the keys and values of its JSON.
 
-Numbers that are not finite and lone surrogates cannot be stored, sent to the ranks or answered: JSON has no such
-number, and UTF-8 no such character.
+A word or key that stands twice has two meanings. Numbers that are not finite and lone surrogates cannot be stored, sent
+to the ranks or answered: JSON has no such number, and UTF-8 no such character.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -16,7 +17,7 @@ from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
-from dgraph.errors import unknown
+from dgraph.errors import shown, unknown
 from dgraph.service.front.problem_documents import Problem
 
 SUSPECT = re.compile(r"NaN|Infinity|[eE]\+?0*[1-9]\d\d|\d{200}|\\u[dD][89a-fA-F]")
@@ -31,16 +32,25 @@ def loads(body: bytes | bytearray) -> Any:
 
     Raises:
         Problem: 422 with the place of a number that is not finite, of half a surrogate pair, or of a byte
-            that is not text.
+            that is not text; or with a key that an object has twice.
         ValueError: the body is not JSON.
     """
     try:
         text = bytes(body).decode(json.detect_encoding(body))
     except UnicodeDecodeError as wrong:
         raise Problem(422, f"body: byte {wrong.start} is not valid {wrong.encoding}; send UTF-8") from None
-    value = json.loads(text)
+    value = json.loads(text, object_pairs_hook=_object)
     if SUSPECT.search(text):
         _check(value, "body", DEEPEST)
+    return value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object of pairs of keys and values."""
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        key = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
+        raise Problem(422, f"body: an object has the key {shown(key)} more than once; leave all but one out")
     return value
 
 
@@ -85,10 +95,12 @@ class JsonRoute(APIRoute):
         words = [word for field in self.dependant.query_params for word in _words(field)]
 
         async def handled(request: Request) -> Response:
-            for word in request.query_params:
+            for word, times in Counter(word for word, _ in request.query_params.multi_items()).items():
+                where = f"the query of {request.method} {self.path}"
                 if word not in words:
-                    kind = f"word in the query of {request.method} {self.path}"
-                    raise Problem(400, str(unknown(kind, word, words)), "UsageError")
+                    raise Problem(400, str(unknown(f"word in {where}", word, words)), "UsageError")
+                if times > 1:
+                    raise Problem(400, f"{where} has {word!r} {times} times; leave all but one out", "UsageError")
             return await handler(_JsonRequest(request.scope, request.receive))
 
         return handled

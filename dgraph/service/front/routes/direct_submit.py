@@ -64,8 +64,11 @@ class DirectSubmit:
 @lru_cache(256)
 def _query(text: bytes) -> models.SubmitQuery | None:
     """Return the query of a submission; None if it is not valid."""
+    words = parse_qsl(text.decode("latin-1"), keep_blank_values=True)
+    if len(dict(words)) < len(words):
+        return None
     try:
-        return models.SubmitQuery.model_validate(dict(parse_qsl(text.decode("latin-1"), keep_blank_values=True)))
+        return models.SubmitQuery.model_validate(dict(words))
     except ValidationError:
         return None
 

@@ -202,7 +202,7 @@ class NewJob(Strict):
     weight: str | None = Field(
         None, min_length=1, max_length=255, description="attribute of the edges that is their weight in this run"
     )
-    where: Where | None = Field(None, description="run on the vertices that a kept column selects")
+    where: Where | None = Field(None, description="run on the vertices that a kept column selects; none is unreached")
     options: RunFields = Field(default_factory=RunFields)  # type: ignore[arg-type]
     column: Name | None = Field(None, description="mutate: name of the column that is kept; the result's by default")
     write: str | None = Field(None, min_length=1, max_length=4096, description="write: file, relative to the data root")
