@@ -17,7 +17,7 @@ from dgraph._support import first_runs
 from dgraph.algorithms.bfs_programs import Levels
 from dgraph.algorithms.pagerank import PageRank
 from dgraph.backend.cpu.codegen import generated_module
-from dgraph.backend.cpu.round import array_folds, array_rounds
+from dgraph.backend.cpu.round import array_folds, array_phases, array_rounds
 from dgraph.backend.cpu.round.interpreted import InterpretedMachine
 from dgraph.backend.cpu.threads.team import Team
 from dgraph.comm import SerialComm, world
@@ -47,7 +47,7 @@ def at_once(monkeypatch):
     monkeypatch.delenv("DGRAPH_COMPILE", raising=False)
     monkeypatch.setattr(array_rounds, "uncompiled", lambda stem, tiny=False: True)
     monkeypatch.setattr(array_rounds, "spend", lambda stem, seconds: None)
-    monkeypatch.setattr(array_rounds, "PIECE", 64)
+    monkeypatch.setattr(array_phases, "PIECE", 64)
     monkeypatch.setattr("dgraph.backend.cpu.backend.ArrayMachine", Counted)
     return programs
 
@@ -171,8 +171,8 @@ def test_pieces_are_all_rows_in_order(monkeypatch):
     offsets = np.concatenate([[0], np.cumsum(rng.integers(0, 40, 500) * (rng.random(500) < 0.5))])
     for rows in (np.arange(500), rng.permutation(500)[:77], np.arange(0), np.array([3])):
         for piece in (1, 50, 1 << 20):
-            monkeypatch.setattr(array_rounds, "PIECE", piece)
-            parts = [rows[part] for part in array_rounds.pieces(offsets, rows)]
+            monkeypatch.setattr(array_phases, "PIECE", piece)
+            parts = [rows[part] for part in array_phases.pieces(offsets, rows)]
             assert np.array_equal(np.concatenate(parts), rows)
             edges = [int((offsets[part + 1] - offsets[part])[:-1].sum()) for part in parts]
             assert max(edges) <= piece
@@ -215,8 +215,8 @@ def test_several_fields_and_infinity_are_combined_as_by_compiled_rounds(at_once,
 def test_sums_saturate():
     least, most = np.iinfo(np.int64).min, np.iinfo(np.int64).max
     a, b = np.array([most, least, 5, most]), np.array([1, -1, 6, least])
-    assert array_rounds.saturating_add(a, b).tolist() == [most, least, 11, -1]
-    assert array_rounds.saturating_subtract(a, b).tolist() == [most - 1, least + 1, -1, most]
+    assert array_phases.saturating_add(a, b).tolist() == [most, least, 11, -1]
+    assert array_phases.saturating_subtract(a, b).tolist() == [most - 1, least + 1, -1, most]
 
 
 def test_a_program_is_compiled_after_it_has_taken_long(tmp_path, monkeypatch):
