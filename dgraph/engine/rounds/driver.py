@@ -1,4 +1,4 @@
-"""What the drivers of a program's rounds share: the start, the agreement of ranks, and the boundary of a round.
+"""Base of the drivers of a program's rounds: the start, the agreement of ranks, and the boundary of a round.
 
 ``drivers.py`` has the loops over rounds, and :func:`~dgraph.engine.rounds.drivers.driver_of`, which chooses one.
 """
