@@ -381,8 +381,10 @@ class Result(ResultTables):
         Missing numbers are NaN, which makes integers float64 on all ranks.
 
         Raises:
+            UsageError: no column of that name.
             DataError: an integer that float64 rounds.
         """
+        name = choice("column", name, list(self.columns), f"column of {self.algorithm}")
         columns = self._with_names({key: self._numbers[key] for key in ("vertex", name)})
         values = columns[name]
         absent = arrow_tables.missing(name, values, self.nullable) if values.dtype.kind in "iuf" else None
