@@ -375,7 +375,7 @@ class Result(ResultTables):
         infinity = INFINITY.get(self.algorithm, b"")
         save(path, chosen, self.comm, ids, infinity=infinity, nullable=self.nullable, threads=self.threads)
 
-    def kept_column(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+    def kept_column(self, column: str) -> tuple[np.ndarray, np.ndarray]:
         """Return vertices, names as bytes, and a column as ``Graph.with_columns`` keeps it; collective.
 
         Missing numbers are NaN, which makes integers float64 on all ranks.
@@ -384,7 +384,7 @@ class Result(ResultTables):
             UsageError: no column of that name.
             DataError: an integer that float64 rounds.
         """
-        name = choice("column", name, list(self.columns), f"column of {self.algorithm}")
+        name = choice("column", column, list(self.columns), f"column of {self.algorithm}")
         columns = self._with_names({key: self._numbers[key] for key in ("vertex", name)})
         values = columns[name]
         absent = arrow_tables.missing(name, values, self.nullable) if values.dtype.kind in "iuf" else None
